@@ -1,4 +1,4 @@
-//! An API server in a function, for unit tests.
+//! A fake API server for unit tests, implemented by a function.
 
 use axum::http::{Method, Request, Response};
 use http_body_util::BodyExt as _;
@@ -6,7 +6,8 @@ use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
 
-/// A client of a server that answers a method, a path and a body (null if none) with a code and an object.
+/// A client of a server whose function gets a method, a path and a body (null if none) and returns a code and an
+/// object.
 pub(crate) fn api_server(
     answer: impl Fn(&Method, &str, Value) -> (u16, Value) + Clone + Send + 'static,
 ) -> Client {
@@ -26,7 +27,7 @@ pub(crate) fn api_server(
     Client::new(service, "default")
 }
 
-/// The answer to a request that fails: a code, and the `Status` that says so.
+/// The answer to a request that fails: the code, and a `Status` with it.
 pub(crate) fn failure(code: u16) -> (u16, Value) {
     let reason = match code {
         403 => "Forbidden",

@@ -1,5 +1,5 @@
-//! What Mooring counts, for Prometheus. No label names an address or a pod: cardinality follows the
-//! blocks and the calls, not the cluster.
+//! The metrics of Mooring, for Prometheus. No label contains an address or a pod, so cardinality depends on the number
+//! of blocks and calls, not on the size of the cluster.
 
 mod register;
 
@@ -19,10 +19,10 @@ use register::{
     ec2_calls, failovers, family,
 };
 
-/// What [`Metrics::encode`] writes, as a `Content-Type`.
+/// The `Content-Type` of [`Metrics::encode`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The process's metrics. Clones count into the same place.
+/// The metrics of the process. Clones share the same values.
 #[derive(Clone)]
 pub struct Metrics(Arc<Inner>);
 
@@ -60,7 +60,7 @@ impl Default for Metrics {
 }
 
 impl Metrics {
-    /// Nothing counted yet.
+    /// All metrics with their initial values.
     #[must_use]
     pub fn new() -> Self {
         let mut registry = Registry::with_prefix("mooring");
@@ -158,7 +158,7 @@ impl Metrics {
         }))
     }
 
-    /// How many addresses of a block are in this state.
+    /// Sets the number of addresses of a block in this state.
     pub fn addresses(&self, block: &str, state: &'static str, n: u64) {
         self.0
             .addresses
@@ -166,7 +166,7 @@ impl Metrics {
             .set(i64::try_from(n).unwrap_or(i64::MAX));
     }
 
-    /// How many addresses of a block the target of its probe sees (`verified`) or does not see (`not_verified`).
+    /// Sets the number of addresses of a block that the target of its probe sees (`verified`) or not (`not_verified`).
     pub fn probed_addresses(&self, block: &str, state: &'static str, n: u64) {
         self.0
             .probed
@@ -174,13 +174,13 @@ impl Metrics {
             .set(i64::try_from(n).unwrap_or(i64::MAX));
     }
 
-    /// A block has no probe any more, or is gone.
+    /// Removes the metric of a block that has no probe any more or is gone.
     pub fn forget_probed(&self, block: &str, state: &'static str) {
         let labels = [("block", block.to_owned()), ("state", state.to_owned())];
         self.0.probed.remove(&labels);
     }
 
-    /// A block that is gone is no longer shown in these states, nor its brake.
+    /// Removes the metrics of a block that is gone: these states, and its brake.
     pub fn forget_block(&self, block: &str, states: &[&'static str]) {
         for state in states {
             let labels = [("block", block.to_owned()), ("state", (*state).to_owned())];
@@ -189,7 +189,7 @@ impl Metrics {
         self.0.brakes.remove(&[("block", block.to_owned())]);
     }
 
-    /// When the last complete inventory of a subnet was begun, in seconds since 1970; 0: there is none yet.
+    /// Sets when the last complete inventory of a subnet was begun, in seconds since 1970. 0: there is none yet.
     pub fn inventory(&self, subnet: &str, begun: i64) {
         self.0
             .inventories
@@ -197,28 +197,28 @@ impl Metrics {
             .set(begun);
     }
 
-    /// No inventories of this subnet are taken any more.
+    /// Removes the metric of a subnet without further inventories.
     pub fn forget_inventory(&self, subnet: &str) {
         self.0.inventories.remove(&[("subnet", subnet.to_owned())]);
     }
 
-    /// An address was moved: the time from its claim to its record.
+    /// Counts a move of an address, with the time from its claim to its record.
     pub fn moved_in(&self, seconds: f64) {
         self.0.moves.observe(seconds);
     }
 
-    /// A free address was attached: the time from its claim to its record.
+    /// Counts the attach of a free address, with the time from its claim to its record.
     pub fn attached_in(&self, seconds: f64) {
         self.0.attaches.observe(seconds);
     }
 
-    /// A part of a failover has ended.
+    /// Counts a part of a failover that has ended, with its duration.
     pub fn failover(&self, part: &'static str, seconds: f64) {
         let labels = [("part", part.to_owned())];
         self.0.failovers.get_or_create(&labels).observe(seconds);
     }
 
-    /// EC2 answered a call, or did not: `code` is `OK`, one of EC2's or one of our own.
+    /// Counts a call of EC2. `code` is `OK`, a code of EC2, or a code of Mooring (`cloud::ec2::classify::code`).
     pub fn ec2_request(&self, action: &str, code: &str, seconds: f64) {
         let labels = [("action", action.to_owned()), ("code", code.to_owned())];
         self.0.ec2_requests.get_or_create(&labels).inc();
@@ -228,7 +228,7 @@ impl Metrics {
             .observe(seconds);
     }
 
-    /// A review was answered.
+    /// Counts a review that was answered.
     pub fn admission(&self, webhook: &str, allowed: bool, seconds: f64) {
         let labels = [
             ("webhook", webhook.to_owned()),
@@ -237,12 +237,13 @@ impl Metrics {
         self.0.admissions.get_or_create(&labels).observe(seconds);
     }
 
-    /// Deciding on a review panicked.
+    /// Counts a panic in the handling of a review.
     pub fn webhook_panicked(&self) {
         self.0.webhook_panics.inc();
     }
 
-    /// The reasons that steps of the controller can fail for: each is shown before it first happens.
+    /// Creates a counter for each reason for which steps of the controller can fail, so that it exists before the first
+    /// failure.
     pub fn reconcile_errors_of(&self, reasons: impl Iterator<Item = &'static str>) {
         for reason in reasons {
             let labels = [("reason", reason.to_owned())];
@@ -250,7 +251,7 @@ impl Metrics {
         }
     }
 
-    /// A step of the controller failed.
+    /// Counts a failed step of the controller.
     pub fn reconcile_error(&self, reason: &str) {
         self.0
             .reconcile_errors
@@ -258,29 +259,29 @@ impl Metrics {
             .inc();
     }
 
-    /// An Event was not posted: too many waited.
+    /// Counts an Event that was dropped because the queue was full.
     pub fn event_dropped(&self) {
         self.0.events_dropped.inc();
     }
 
-    /// A Describe shows less than it should by now.
+    /// Counts a Describe that lags for longer than the assumed bound.
     pub fn describe_lag_exceeded(&self) {
         self.0.describe_lag_exceeded.inc();
     }
 
-    /// Whether this process holds the lease.
+    /// Sets whether this process holds the lease.
     pub fn leader(&self, leading: bool) {
         self.0.leader.set(i64::from(leading));
     }
 
-    /// When the webhook's certificate ends, in seconds since 1970.
+    /// Sets when the certificate of the webhook expires, in seconds since 1970.
     pub fn certificate_expiry(&self, unix: i64) {
-        // Exact for the next 285 million years.
+        // A 64-bit float is exact for the next 285 million years.
         #[allow(clippy::cast_precision_loss)]
         self.0.certificate_expiry.set(unix as f64);
     }
 
-    /// How many calls of this action may be made at once.
+    /// Sets the number of calls of this action that may be made at once.
     pub fn ec2_tokens(&self, action: &'static str, tokens: u64) {
         self.0
             .ec2_tokens
@@ -288,7 +289,7 @@ impl Metrics {
             .set(i64::try_from(tokens).unwrap_or(i64::MAX));
     }
 
-    /// Whether a block's brake is engaged.
+    /// Sets whether the brake of a block is engaged.
     pub fn brake(&self, block: &str, engaged: bool) {
         self.0
             .brakes
@@ -296,7 +297,7 @@ impl Metrics {
             .set(i64::from(engaged));
     }
 
-    /// All of it, as [`CONTENT_TYPE`].
+    /// Encodes all metrics in the format of [`CONTENT_TYPE`].
     ///
     /// # Errors
     /// A metric that cannot be written as text.

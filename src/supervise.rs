@@ -1,4 +1,4 @@
-//! The process's tasks: any that dies ends the process, and the end has an order.
+//! Supervises the tasks of the process: if a task ends unexpectedly, the process ends. The shutdown is in order.
 
 mod http;
 
@@ -18,12 +18,12 @@ use crate::telemetry::{Part, Readiness, chain};
 /// Any error of a task.
 pub type BoxError = Box<dyn StdError + Send + Sync>;
 
-/// When a task is asked to end.
+/// The stage of the shutdown in which a task is stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stage {
-    /// At once: what takes decisions.
+    /// Stopped first: tasks that make decisions.
     Deciding,
-    /// After the deciding has ended and the drain is over: what answers.
+    /// Stopped after the deciding tasks have ended and the drain is over: tasks that answer requests.
     Serving,
 }
 
@@ -36,54 +36,53 @@ impl fmt::Display for Stage {
     }
 }
 
-/// How long each part of the end may take.
+/// Time limits of the shutdown.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
-    /// For what decides: a call of EC2 that is in flight ends by itself within 5 s, then the lease goes
-    /// back.
+    /// Time limit for the deciding tasks. A call of EC2 in flight ends within 5 s, then the lease is released.
     pub deciding: Duration,
-    /// How long requests are still answered after that, so that the Service's endpoints can follow.
+    /// How long requests are still answered after that, so that the endpoints of the Service can be updated.
     pub drain: Duration,
-    /// For answering what was asked before the drain was over.
+    /// Time limit for the answers to requests that arrived before the end of the drain.
     pub closing: Duration,
 }
 
-/// Why the process ended other than by being asked to.
+/// Why the process ended without a signal, or not in order.
 #[derive(Debug, thiserror::Error)]
 pub enum Died {
     /// A task failed.
     #[error("{task} failed")]
     Failed {
-        /// Its name.
+        /// The name of the task.
         task: &'static str,
-        /// Why.
+        /// The error of the task.
         #[source]
         source: BoxError,
     },
-    /// A task panicked: a fault of ours.
+    /// A task panicked, because of a bug in Mooring.
     #[error("{task} panicked")]
     Panicked {
-        /// Its name.
+        /// The name of the task.
         task: &'static str,
-        /// What it said.
+        /// The panic.
         #[source]
         source: JoinError,
     },
-    /// A task ended without having been told to.
+    /// A task ended without being stopped.
     #[error("{task} ended by itself")]
     Ended {
-        /// Its name.
+        /// The name of the task.
         task: &'static str,
     },
-    /// Tasks did not end in their time.
+    /// Tasks did not end within their time limit.
     #[error("{tasks} did not end within {limit:?}")]
     Late {
-        /// Their names.
+        /// The names of the tasks, comma-separated.
         tasks: String,
-        /// The time they had.
+        /// The time limit.
         limit: Duration,
     },
-    /// A second signal came during the shutdown.
+    /// A second signal arrived during the shutdown.
     #[error("ended at once at a second signal")]
     ForcedShutdown,
 }
@@ -97,7 +96,7 @@ struct Tasks {
 }
 
 impl Tasks {
-    /// The next task that ends, and how. None when there is none left.
+    /// The result of the next task that ends. None: no task is left.
     async fn next(&mut self) -> Option<Result<&'static str, Died>> {
         let ended = self.running.join_next_with_id().await?;
         let id = ended.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
@@ -109,7 +108,7 @@ impl Tasks {
         })
     }
 
-    /// The first task that ends before it was asked to.
+    /// Waits for the first task that ends without being stopped.
     async fn first_death(&mut self) -> Died {
         match self.next().await {
             Some(Ok(task)) => Died::Ended { task },
@@ -118,7 +117,7 @@ impl Tasks {
         }
     }
 
-    /// Tells all to end and waits for them, up to the limit. The first failure is returned.
+    /// Stops all tasks and waits for them, up to the limit. Returns the first failure.
     async fn end(&mut self, limit: Duration) -> Result<(), Died> {
         self.stop.cancel();
         let mut first = Ok(());
@@ -143,7 +142,7 @@ impl Tasks {
     }
 }
 
-/// The tasks, and the order of their end.
+/// Runs the tasks, and ends them in order.
 pub struct Supervisor {
     deciding: Tasks,
     serving: Tasks,
@@ -152,7 +151,7 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// Without a task yet.
+    /// A supervisor without tasks.
     #[must_use]
     pub fn new(readiness: Readiness, times: Times) -> Self {
         Self {
@@ -163,7 +162,7 @@ impl Supervisor {
         }
     }
 
-    /// What tells the tasks of a stage to end.
+    /// The token that stops the tasks of a stage.
     #[must_use]
     pub fn stop(&self, stage: Stage) -> CancellationToken {
         match stage {
@@ -172,7 +171,7 @@ impl Supervisor {
         }
     }
 
-    /// Starts a task. It ends when its stage is told to, and not before.
+    /// Starts a task. It must end when the token of its stage is cancelled, and not before.
     pub fn spawn<T, E>(&mut self, stage: Stage, name: &'static str, task: T)
     where
         T: Future<Output = Result<(), E>> + Send + 'static,
@@ -188,7 +187,7 @@ impl Supervisor {
         tasks.names.insert(handle.id(), name);
     }
 
-    /// Starts a task that has no end of its own: it is dropped when its stage is told to end.
+    /// Starts a task that never ends by itself. It is dropped when its stage is stopped.
     pub fn spawn_endless<T>(&mut self, stage: Stage, name: &'static str, task: T)
     where
         T: Future<Output = ()> + Send + 'static,
@@ -202,10 +201,10 @@ impl Supervisor {
         });
     }
 
-    /// Runs until a signal comes or a task dies, then ends the rest in order.
+    /// Runs until a signal arrives or a task ends unexpectedly, then ends the other tasks in order.
     ///
     /// # Errors
-    /// A task died, did not end in its time, or a second signal came.
+    /// A task ended unexpectedly or not within its time limit, or a second signal arrived.
     pub async fn run(mut self, mut signals: mpsc::Receiver<&'static str>) -> Result<(), Died> {
         let died = tokio::select! {
             Some(signal) = signals.recv() => {

@@ -1,4 +1,4 @@
-//! What the process says of itself: its log, and whether it is ready.
+//! The log and the readiness of the process.
 
 mod readiness;
 
@@ -9,11 +9,10 @@ use tracing_subscriber::EnvFilter;
 
 pub use readiness::{Part, Readiness};
 
-/// What is logged unless `RUST_LOG` says otherwise: the SDK's and kube's own news only when something
-/// is wrong.
+/// The log filter if `RUST_LOG` is not set: messages of the SDK and of kube only from level `warn`.
 const DEFAULT_FILTER: &str = "info,aws_config=warn,aws_smithy_runtime=warn,hyper=warn,kube=warn";
 
-/// How a line of the log looks.
+/// The format of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
     /// For people.
@@ -26,18 +25,18 @@ pub enum LogFormat {
 /// The log could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// `RUST_LOG` is there and makes no sense.
+    /// `RUST_LOG` cannot be parsed.
     #[error("RUST_LOG cannot be read: give levels such as `info` or `mooring=debug,kube=warn`")]
     Filter(#[source] tracing_subscriber::filter::FromEnvError),
-    /// Another subscriber is there already.
+    /// A subscriber is installed already.
     #[error("a log has been set up already")]
     Twice(#[source] Box<dyn StdError + Send + Sync>),
 }
 
-/// Sets up the process's log, on stderr: stdout belongs to commands' output.
+/// Sets up the log on stderr. Stdout is for the output of commands.
 ///
 /// # Errors
-/// `RUST_LOG` cannot be read, or a log has been set up already.
+/// `RUST_LOG` cannot be parsed, or a log has been set up already.
 pub fn init(format: LogFormat) -> Result<(), Error> {
     let filter = match std::env::var_os(EnvFilter::DEFAULT_ENV) {
         Some(text) if !text.is_empty() => {
@@ -58,14 +57,14 @@ pub fn init(format: LogFormat) -> Result<(), Error> {
     .map_err(Error::Twice)
 }
 
-/// A moment, given in seconds since 1970, as people read it.
+/// Formats a time in seconds since 1970.
 #[must_use]
 pub fn date(seconds: i64) -> String {
     jiff::Timestamp::from_second(seconds)
         .map_or_else(|_| seconds.to_string(), |date| date.to_string())
 }
 
-/// An error with everything that lies beneath it, on one line.
+/// An error with all its sources, on one line.
 #[must_use]
 pub fn chain(error: &(dyn StdError + 'static)) -> String {
     std::iter::successors(Some(error), |&error| error.source())

@@ -1,4 +1,4 @@
-//! Addresses, ranges of them, and the texts that users write for them. Only this file knows that they are IPv4.
+//! IPv4 addresses and ranges, and how they are parsed from text. No other file depends on the address family.
 
 use alloc::string::{String, ToString};
 use core::fmt;
@@ -6,13 +6,13 @@ use core::net::{Ipv4Addr, Ipv6Addr};
 
 use ipnet::{Ipv4Net, Ipv6Net};
 
-/// An address that can be held for a pod.
+/// An address that a pod can hold.
 pub type Address = Ipv4Addr;
 
-/// A range of addresses that have a prefix in common.
+/// A range of addresses with a common prefix.
 pub type Cidr = Ipv4Net;
 
-/// The first and the last address of a span, as numbers.
+/// The first and the last address of a span (both inclusive), as numbers.
 pub(crate) type Span = (u32, u32);
 
 /// The span of a range.
@@ -25,31 +25,31 @@ pub(crate) fn addresses((from, to): Span) -> impl Iterator<Item = Address> {
     (from..=to).map(Address::from)
 }
 
-/// Why a text is not an address or CIDR that can be used. Each says what to write instead.
+/// Why a text is not a usable address or CIDR. The error message says what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ParseError {
-    /// Neither an address nor a CIDR.
+    /// The text is neither an address nor a CIDR.
     Malformed {
-        /// What was given.
+        /// The given value.
         text: String,
-        /// What was asked for, with an example.
+        /// The expected format, with an example.
         wanted: &'static str,
     },
-    /// An IPv6 address or CIDR.
+    /// The text is an IPv6 address or CIDR.
     Ipv6 {
-        /// What was given.
+        /// The given value.
         text: String,
     },
-    /// An address where a CIDR is asked for.
+    /// The text is an address, but a CIDR is expected.
     NoPrefix {
-        /// What was given.
+        /// The given value.
         address: Ipv4Addr,
     },
-    /// A CIDR with bits set behind its prefix.
+    /// The CIDR has host bits set.
     NotCanonical {
-        /// What was given.
+        /// The given value.
         text: String,
-        /// The CIDR that it lies in.
+        /// The same CIDR with the host bits cleared.
         canonical: Ipv4Net,
     },
 }
@@ -80,10 +80,10 @@ impl fmt::Display for ParseError {
 
 impl core::error::Error for ParseError {}
 
-/// Reads one IPv4 address in canonical text.
+/// Parses one IPv4 address in canonical form.
 ///
 /// # Errors
-/// IPv6, a CIDR, leading zeros, anything else.
+/// The text is an IPv6 address, a CIDR, has leading zeros, or is anything else.
 pub fn parse_address(text: &str) -> Result<Ipv4Addr, ParseError> {
     text.parse().map_err(|_| {
         if text.parse::<Ipv6Addr>().is_ok() {
@@ -99,10 +99,10 @@ pub fn parse_address(text: &str) -> Result<Ipv4Addr, ParseError> {
     })
 }
 
-/// Reads an IPv4 CIDR without bits behind its prefix.
+/// Parses an IPv4 CIDR without host bits.
 ///
 /// # Errors
-/// IPv6, a bare address, a CIDR that is not canonical, anything else.
+/// The text is IPv6, a bare address, a CIDR that is not canonical, or anything else.
 pub fn parse_cidr(text: &str) -> Result<Ipv4Net, ParseError> {
     if let Ok(net) = text.parse::<Ipv4Net>() {
         if net.to_string() == text && net == net.trunc() {
@@ -127,10 +127,10 @@ pub fn parse_cidr(text: &str) -> Result<Ipv4Net, ParseError> {
     })
 }
 
-/// Reads an entry of `spec.excluded`: an address or a CIDR.
+/// Parses an entry of `spec.excluded`: an address or a CIDR.
 ///
 /// # Errors
-/// As [`parse_cidr`], except that a bare address is well.
+/// As [`parse_cidr`], except that a bare address is accepted.
 pub fn parse_excluded(text: &str) -> Result<Ipv4Net, ParseError> {
     match parse_cidr(text) {
         Err(ParseError::NoPrefix { address }) => Ok(single(address)),
@@ -142,7 +142,7 @@ pub fn parse_excluded(text: &str) -> Result<Ipv4Net, ParseError> {
     }
 }
 
-/// The CIDR of one address.
+/// The /32 CIDR of one address.
 fn single(address: Ipv4Addr) -> Ipv4Net {
     Ipv4Net::from(address)
 }

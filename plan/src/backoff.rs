@@ -1,4 +1,4 @@
-//! The wait that grows with each repetition: of what failed, and of what is done again and again.
+//! Backoff: the wait after a failure or a repetition, which doubles each time.
 //! Rules: R5.14, R5.17.
 
 use core::time::Duration;
@@ -6,33 +6,33 @@ use core::time::Duration;
 use crate::outcome::Outcome;
 use crate::time::{Instant, millis};
 
-/// Of what failed.
+/// Waits after a failure.
 pub(crate) const FAILURES: Waits = Waits {
     first: Duration::from_secs(1),
     longest: Duration::from_secs(30),
 };
 
-/// Of what is read of EC2 while it is away or does not permit it: there are few such reads, and much waits
-/// for them.
+/// Waits after a read of EC2 that was throttled, denied or not answered. The maximum is short: there are few such
+/// reads, and many decisions wait for them.
 const DESCRIBES: Waits = Waits {
     first: FAILURES.first,
     longest: Duration::from_secs(2),
 };
 
-/// Of a question about a node that has been away for some time.
+/// Waits between questions to EC2 about a node that has been away for some time.
 pub(crate) const QUESTIONS: Waits = Waits {
     first: Duration::from_secs(4),
     longest: Duration::from_secs(30),
 };
 
-/// Of a step that is decided again although nothing failed: less than the second after which the rules try a call
-/// again that EC2 does not serve.
+/// Waits before a step that is decided again although nothing failed. They are shorter than the second after which
+/// a call is tried again in an outage.
 pub(crate) const REPETITIONS: Waits = Waits {
     first: Duration::from_millis(200),
     longest: Duration::from_millis(800),
 };
 
-/// The waits after a read of EC2 that failed. `outcome` is EC2's answer, where it gave one.
+/// The waits after a read of EC2 that failed. `outcome` is the answer of EC2, if there was one.
 pub(crate) fn of_describe(outcome: Option<Outcome>) -> Waits {
     if outcome.is_some_and(Outcome::is_of_all) {
         DESCRIBES
@@ -41,7 +41,7 @@ pub(crate) fn of_describe(outcome: Option<Outcome>) -> Waits {
     }
 }
 
-/// How long the waits are. Each is twice the one before.
+/// The first and the longest wait. Each wait is twice the one before, up to the longest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waits {
     first: Duration,
@@ -49,12 +49,12 @@ pub(crate) struct Waits {
 }
 
 impl Waits {
-    /// One more. The name of what waits is in the wait, so that what failed in one moment does not come back
-    /// in one.
+    /// The next backoff after `before`. The length depends on the name too, so that objects that failed at the same
+    /// time are not tried again at the same time.
     pub(crate) fn after(self, before: Option<&Backoff>, name: &str, now: Instant) -> Backoff {
         let (first, longest) = (millis(self.first), millis(self.longest));
         let doublings = longest.div_ceil(first).next_power_of_two().ilog2();
-        // Not counted further: two states that differ in nothing else are one.
+        // The count stops at the longest wait, so that a model checker does not see more states than necessary.
         let times = before.map_or(1, |before| (doublings + 1).min(before.times + 1));
         let wait = longest.min(first << (times - 1));
         let spread = name.bytes().fold(u64::from(times), |sum, byte| {
@@ -68,17 +68,17 @@ impl Waits {
     }
 }
 
-/// What waits, and until when.
+/// The current wait.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Backoff {
     /// When to try again at the earliest.
     pub(crate) until: Instant,
-    /// How many times in a row, up to the one with the longest wait.
+    /// Number of failures or repetitions in a row; it stops at the one with the longest wait.
     times: u32,
 }
 
 impl Backoff {
-    /// Was there more than one in a row?
+    /// True after more than one failure or repetition in a row.
     pub(crate) const fn repeated(&self) -> bool {
         self.times > 1
     }

@@ -1,7 +1,7 @@
 //! The addresses of a block: pure arithmetic on IPv4 ranges.
 //!
-//! A block is what an administrator hands to Mooring; a *subnet CIDR* is what EC2 knows. They need
-//! not be equal: the addresses that AWS keeps for itself are those of the subnet.
+//! An administrator defines a block; EC2 defines the CIDRs of a subnet. They can differ. Which addresses AWS reserves
+//! depends on the subnet, not on the block.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -13,24 +13,24 @@ use crate::ec2::{reserved, reserved_at_start};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockRange {
     cidr: Cidr,
-    /// Sorted and without repetition, so that equal blocks compare equal.
+    /// Sorted and without duplicates, so that equal blocks compare equal.
     excluded: Vec<Cidr>,
 }
 
-/// Why an address of a request cannot be one of a block.
+/// Why an address cannot be used in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Unusable {
-    /// Not in the block's CIDR.
+    /// It is outside of the CIDR of the block.
     OutsideBlock,
-    /// In this entry of `spec.excluded`.
+    /// It is in this entry of `spec.excluded`.
     Excluded(Cidr),
-    /// Kept by AWS: one of the first four or the last of this subnet CIDR.
+    /// AWS reserves it: it is one of the first four addresses or the last one of this subnet CIDR.
     ReservedByAws(Cidr),
-    /// In none of the subnet's CIDRs.
+    /// It is in no CIDR of the subnet.
     OutsideSubnet,
 }
 
-/// Takes `hole` out of sorted, disjoint spans.
+/// Removes `hole` from sorted, disjoint spans.
 fn without(spans: Vec<Span>, hole: Span) -> Vec<Span> {
     let mut rest = Vec::new();
     for (from, to) in spans {
@@ -49,10 +49,10 @@ fn without(spans: Vec<Span>, hole: Span) -> Vec<Span> {
 }
 
 impl BlockRange {
-    /// Reads `spec.cidr` and `spec.excluded`.
+    /// Parses `spec.cidr` and `spec.excluded`.
     ///
     /// # Errors
-    /// The first text that is not what it should be.
+    /// The first text that cannot be parsed.
     pub fn parse<'a>(
         cidr: &str,
         excluded: impl IntoIterator<Item = &'a str>,
@@ -65,7 +65,7 @@ impl BlockRange {
         Ok(Self::new(cidr, excluded))
     }
 
-    /// A block of a CIDR without the excluded ones.
+    /// The range of a CIDR without the excluded CIDRs.
     #[must_use]
     pub fn new(cidr: Cidr, mut excluded: Vec<Cidr>) -> Self {
         excluded.sort_unstable();
@@ -76,7 +76,7 @@ impl BlockRange {
         }
     }
 
-    /// The CIDR, excluded entries and all.
+    /// The CIDR, including the excluded entries.
     #[must_use]
     pub const fn cidr(&self) -> Cidr {
         self.cidr
@@ -88,25 +88,24 @@ impl BlockRange {
         &self.excluded
     }
 
-    /// Whether the address lies in the CIDR, excluded or not.
+    /// True if the CIDR contains the address, also if the address is excluded.
     #[must_use]
     pub fn contains(&self, address: Address) -> bool {
         self.cidr.contains(&address)
     }
 
-    /// Whether the two have an address in common, excluded ones counted: what one block excludes is
-    /// still its own.
+    /// True if the two CIDRs overlap. Excluded addresses count too: they still belong to their block.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         let ((first, last), (of_other, to_other)) = (span(self.cidr), span(other.cidr));
         first <= to_other && of_other <= last
     }
 
-    /// Whether the address may be given out, as far as the block and its subnet's CIDRs go.
-    /// With no subnet CIDR (the controller has not looked yet) only the block itself is asked.
+    /// Checks that the address may be reserved, by the block and by the CIDRs of its subnet. `subnets` is empty until
+    /// the controller has read the subnet; then only the block is checked.
     ///
     /// # Errors
-    /// The first reason against it.
+    /// The first reason why not.
     pub fn check(&self, address: Address, subnets: &[Cidr]) -> Result<(), Unusable> {
         if !self.contains(address) {
             return Err(Unusable::OutsideBlock);
@@ -123,13 +122,13 @@ impl BlockRange {
         Ok(())
     }
 
-    /// Whether allocation may give the address out. Never, while the subnet's CIDRs are not known.
+    /// True if allocation may choose the address. Always false while the CIDRs of the subnet are not known.
     #[must_use]
     pub fn is_allocatable(&self, address: Address, subnets: &[Cidr]) -> bool {
         !subnets.is_empty() && self.check(address, subnets).is_ok()
     }
 
-    /// How many addresses [`Self::is_allocatable`] says yes to.
+    /// Number of addresses for which [`Self::is_allocatable`] is true.
     #[must_use]
     pub fn capacity(&self, subnets: &[Cidr]) -> u64 {
         let spans = self.allocatable(subnets);
@@ -139,12 +138,12 @@ impl BlockRange {
             .sum()
     }
 
-    /// The lowest allocatable address that is not taken; none when the block is full. `taken_to` is asked of an address:
-    /// None if it is free, else the last address of a row that is taken from this one on. So a row costs one question.
+    /// The lowest allocatable address that is not taken; None if the block is full. `taken_until(address)` returns None if
+    /// the address is free, else the last address of the taken row that begins there: a row costs one call.
     pub fn lowest_free(
         &self,
         subnets: &[Cidr],
-        mut taken_to: impl FnMut(Address) -> Option<Address>,
+        mut taken_until: impl FnMut(Address) -> Option<Address>,
     ) -> Option<Address> {
         self.allocatable(subnets)
             .into_iter()
@@ -152,7 +151,7 @@ impl BlockRange {
                 let mut next = Some(from);
                 while let Some(at) = next.filter(|at| *at <= to) {
                     let address = Address::from(at);
-                    let Some(last) = taken_to(address) else {
+                    let Some(last) = taken_until(address) else {
                         return Some(address);
                     };
                     next = at.max(u32::from(last)).checked_add(1);
@@ -161,8 +160,8 @@ impl BlockRange {
             })
     }
 
-    /// Sorted, disjoint spans of what may be given out: the block within its subnet, without the
-    /// excluded and AWS's own.
+    /// Sorted, disjoint spans of the allocatable addresses: the block within its subnet, without the excluded addresses
+    /// and those that AWS reserves.
     fn allocatable(&self, subnets: &[Cidr]) -> Vec<Span> {
         let mut subnets = subnets.to_vec();
         subnets.sort_unstable();
@@ -171,7 +170,7 @@ impl BlockRange {
         for subnet in &subnets {
             let ((first, last), (of_block, to_block)) = (span(*subnet), span(self.cidr));
             let (from, to) = (first.max(of_block), last.min(to_block));
-            // CIDRs nest or are disjoint, so one that ends within the last span was covered by it.
+            // CIDRs are nested or disjoint: one that ends within the last span is already part of it.
             if from <= to && spans.last().is_none_or(|(_, covered)| *covered < to) {
                 spans.push((from, to));
             }

@@ -1,5 +1,5 @@
-//! What is said and done for a block, beside the IPs' own steps: its finalizer, its status, and the
-//! labels of the nodes that can carry its addresses.
+//! The steps of a block, apart from those of its IPs: its finalizer, its status, and the labels of the nodes that can
+//! carry its addresses.
 //! Rule: R3.7.
 
 mod counts;
@@ -19,13 +19,13 @@ use crate::time::Instant;
 use status::READY;
 
 impl Facts {
-    /// The block that an IP lies in.
+    /// The block in which the address of an IP is reserved.
     #[must_use]
     pub fn block_of(&self, name: &IpName) -> Option<BlockName> {
         self.ips.get(name)?.status.block.clone()
     }
 
-    /// What is to be done for a block now; each step is independent of the others.
+    /// The steps that a block needs now, which are independent of each other, and its notices.
     #[must_use]
     pub fn block_steps(&self, name: &BlockName, now: Instant) -> (Vec<BlockStep>, Vec<Notice>) {
         let Some(block) = self.blocks.get(name).filter(|_| self.synced()) else {
@@ -84,7 +84,7 @@ impl Facts {
         if spec.node_selector.is_none() && subnet.is_some_and(|subnet| subnet.inventory().is_some())
         {
             let labels = self.node_labels(block, Some((spec, subnet)));
-            // Pods would be sent to nodes for an address that cannot be reserved.
+            // With the label, pods would be scheduled to nodes for an address that cannot be reserved.
             let put_on = |step: &BlockStep| matches!(step, BlockStep::Label { present: true, .. });
             steps.extend(labels.into_iter().filter(|step| ready || !put_on(step)));
         }
@@ -97,7 +97,7 @@ impl Facts {
         (steps, notices)
     }
 
-    /// Nodes whose label for this block is not as it should be. With nothing to go by: all off.
+    /// The steps that correct the labels of this block on nodes. `by` is None: the label is removed from all nodes.
     fn node_labels(
         &self,
         block: &Block,
@@ -110,7 +110,7 @@ impl Facts {
             let usable = by.is_some_and(|(spec, subnet)| {
                 subnet.is_some_and(|subnet| self.carrier(spec, subnet, node).is_some())
             });
-            // One look that misses an interface takes no label off.
+            // One inventory that does not show the interface is not enough to remove the label.
             let surely = by.is_none_or(|(_, subnet)| {
                 let instance = self.instance_of(node).ok();
                 subnet.is_some_and(|subnet| !subnet.shown_before(instance))

@@ -1,10 +1,10 @@
-//! How often EC2 may be called: a token bucket per action, as EC2 keeps one per account, region and
-//! action (EC2 API reference, "Request throttling").
+//! The rate limit for calls to EC2: one token bucket per action. EC2 has one per account, region and action (EC2 API
+//! reference, "Request throttling").
 //! Rule: R5.10.
 //!
-//! The account's bucket is shared with everything else that runs in it and cannot be read. So ours
-//! starts as large as EC2's, and a call that EC2 throttles tells that it is empty. How often a throttled
-//! call is tried again is the outage's matter (`facts/outage.rs`).
+//! The bucket of the account is shared with all other programs and cannot be read. So the local bucket starts with the
+//! size that EC2 documents, and is set to empty when EC2 throttles a call. `facts/outage.rs` decides when a throttled
+//! call is tried again.
 
 use core::time::Duration;
 
@@ -12,36 +12,36 @@ use crate::ec2::token_bucket;
 use crate::outcome::Action;
 use crate::time::{Instant, millis};
 
-/// A bucket counts thousandths of a token, so that a refill per second is a refill per millisecond.
+/// Buckets count in thousandths of a token: N tokens per second are then N units per millisecond.
 const TOKEN: u64 = 1000;
 
-/// How many mutating calls of each action Mooring makes of those that EC2 allows the account.
+/// Limit for mutating calls per action: the part of the limit of the account that Mooring uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Budget {
-    /// At once, after a pause: at least 1.
+    /// Size of the bucket: calls at once after a pause. At least 1.
     pub burst: u64,
-    /// Each second: at least 1.
+    /// Tokens per second. At least 1.
     pub per_second: u64,
 }
 
 impl Default for Budget {
-    /// All that EC2 allows.
+    /// The full limit of EC2.
     fn default() -> Self {
         let (burst, per_second) = token_bucket(Action::Assign);
         Self { burst, per_second }
     }
 }
 
-/// One action's bucket.
+/// The bucket of one action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Bucket {
-    /// Tokens that it holds when full.
+    /// Tokens in a full bucket.
     size: u64,
     /// Tokens per second.
     refill: u64,
-    /// What it holds, in thousandths of a token.
+    /// The current content, in thousandths of a token.
     held: u64,
-    /// When that was counted.
+    /// When the content was last computed.
     counted: Instant,
 }
 
@@ -80,13 +80,13 @@ impl Bucket {
             .max(now.plus(Duration::from_millis(1))))
     }
 
-    /// Whole tokens that it holds.
+    /// Whole tokens in the bucket.
     fn held(&mut self, now: Instant) -> u64 {
         self.count(now);
         self.held / TOKEN
     }
 
-    /// Whole tokens that are missing.
+    /// Whole tokens that are missing from the full bucket.
     fn used(&mut self, now: Instant) -> u64 {
         self.count(now);
         (self.size * TOKEN - self.held) / TOKEN
@@ -98,7 +98,7 @@ impl Bucket {
     }
 }
 
-/// The buckets of every action: a value, so that a model can hold it.
+/// The buckets of all actions: a plain value, so that it can be part of the state of a model checker.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Buckets {
     assign: Bucket,
@@ -126,7 +126,7 @@ impl Default for Buckets {
 }
 
 impl Buckets {
-    /// The same with this budget for mutating calls.
+    /// Sets the budget for mutating calls.
     #[must_use]
     pub fn with_budget(self, budget: Budget) -> Self {
         let bucket = Bucket::sized(budget.burst.max(1), budget.per_second.max(1));
@@ -137,25 +137,25 @@ impl Buckets {
         }
     }
 
-    /// Takes the token for one call of `action`. Where there is none: the moment to ask again.
+    /// Takes the token for one call of `action`.
     ///
     /// # Errors
-    /// The moment, later than `now`, before which no token comes.
+    /// No token is available: when to try again (later than `now`).
     pub fn take(&mut self, action: Action, now: Instant) -> Result<(), Instant> {
         self.bucket(action).take(now)
     }
 
-    /// How many tokens of `action` were taken and have not come back.
+    /// Number of tokens of `action` that were taken and are not refilled yet.
     pub fn used(&mut self, action: Action, now: Instant) -> u64 {
         self.bucket(action).used(now)
     }
 
-    /// How many calls of `action` may be made at once.
+    /// Number of calls of `action` that may be made now.
     pub fn held(&mut self, action: Action, now: Instant) -> u64 {
         self.bucket(action).held(now)
     }
 
-    /// EC2 throttled a call of `action`: its bucket is empty, whatever ours held.
+    /// EC2 throttled a call of `action`: the bucket is set to empty.
     pub const fn throttled(&mut self, action: Action, now: Instant) {
         self.bucket(action).throttled(now);
     }
@@ -183,10 +183,10 @@ mod tests {
     use crate::time::Instant;
     use proptest::prelude::*;
 
-    /// Calls that get a token between `from` and `to`, asking whenever the bucket says to.
+    /// Number of calls that get a token between `from` and `to`, if each is tried when the bucket says.
     fn calls(buckets: &mut Buckets, action: Action, from: Instant, to: Instant) -> u64 {
         let (mut now, mut made) = (from, 0);
-        // A bucket that never said no would not end.
+        // The limit ends the loop if a bucket never refuses.
         while now < to && made < 100_000 {
             match buckets.take(action, now) {
                 Ok(()) => made += 1,
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_and_what_is_used_are_whole_tokens() {
+    fn held_and_used_tokens_are_whole_numbers() {
         let (mut buckets, now) = (Buckets::default(), Instant::from_millis(5));
         let both = |buckets: &mut Buckets, now| {
             let held = buckets.held(Action::Assign, now);
@@ -267,7 +267,7 @@ mod tests {
             assert_eq!(buckets.take(Action::Assign, now), Ok(()));
         }
         assert_eq!(both(&mut buckets, now), (97, 3));
-        // Half a token has come back.
+        // Half a token was refilled.
         let later = now.plus(Duration::from_millis(100));
         assert_eq!(both(&mut buckets, later), (97, 2));
     }

@@ -1,4 +1,4 @@
-//! What EC2 says, as plain data.
+//! Answers of EC2, as plain data.
 
 use crate::address::{Address, Cidr};
 use crate::names::{InstanceId, InterfaceId, MacAddress, SubnetId};
@@ -10,37 +10,37 @@ use alloc::vec::Vec;
 /// A network interface, as `DescribeNetworkInterfaces` shows it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Interface {
-    /// Its id.
+    /// The id of the ENI.
     pub id: InterfaceId,
-    /// Its MAC address: what the kernel of the instance knows it by.
+    /// The MAC address, by which the kernel of the instance identifies the ENI.
     pub mac: Option<MacAddress>,
-    /// The subnet that all its addresses lie in.
+    /// The subnet that contains all its addresses.
     pub subnet: SubnetId,
-    /// The instance that it is attached to, being attached to, or being detached from.
+    /// The instance of its attachment, also while it is being attached or detached.
     pub instance: Option<InstanceId>,
-    /// The attachment's status is `attached`: neither on its way there nor away.
+    /// True if the status of the attachment is `attached` (not `attaching` or `detaching`).
     pub attached: bool,
-    /// Its place on the instance; 0 is the instance's first interface.
+    /// The device index on the instance; 0 is the first ENI of the instance.
     pub device_index: Option<u32>,
-    /// The address that it was made with and keeps. None for an interface without IPv4.
+    /// The primary address, which never leaves the ENI. None for an ENI without IPv4.
     pub primary: Option<Address>,
-    /// All its IPv4 addresses, the primary one among them.
+    /// All its IPv4 addresses, including the primary one.
     pub addresses: BTreeSet<Address>,
-    /// IPv4 prefixes delegated to it (the CNI's prefix mode): each takes a slot, as an address does, and every
-    /// address in it is this interface's.
+    /// IPv4 prefixes that are delegated to it (prefix mode of the CNI). Each uses one slot, as an address does, and all
+    /// addresses in it belong to this ENI.
     pub prefixes: Vec<Cidr>,
-    /// Its tags.
+    /// The tags of the ENI.
     pub tags: BTreeMap<String, String>,
-    /// AWS manages it for one of its own services: addresses on it are not ours to touch.
+    /// True if AWS manages the ENI for one of its services: Mooring must not change its addresses.
     pub requester_managed: bool,
 }
 
 /// A subnet, as `DescribeSubnets` shows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subnet {
-    /// Its CIDRs.
+    /// The CIDRs of the subnet.
     pub cidrs: Vec<Cidr>,
-    /// What the VPC CNI does with interfaces there.
+    /// Whether the VPC CNI uses the ENIs of this subnet.
     pub cni: CniUse,
 }
 
@@ -55,36 +55,36 @@ impl Subnet {
     }
 }
 
-/// Does the VPC CNI give addresses of the subnet's interfaces to pods?
+/// Whether the VPC CNI gives addresses of the ENIs of a subnet to pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CniUse {
-    /// It does, unless an interface is tagged.
+    /// It does, except for ENIs with the tag that excludes them.
     #[default]
     Allowed,
-    /// It does not, not even of an instance's first interface: the subnet has the tag `kubernetes.io/role/cni=0`
+    /// It does not, including the first ENI of an instance: the subnet has the tag `kubernetes.io/role/cni=0`
     /// (amazon-vpc-cni-k8s 1.22).
     Excluded,
 }
 
-/// EC2's states of an instance.
+/// The state of an instance in EC2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InstanceState {
     /// Starting.
     Pending,
-    /// Running, as far as EC2 can see.
+    /// Running, according to EC2.
     Running,
     /// Being terminated.
     ShuttingDown,
-    /// Gone for good; still shown for about an hour.
+    /// Terminated. EC2 still shows it for about an hour.
     Terminated,
     /// Being stopped.
     Stopping,
-    /// Stopped: its interfaces and their addresses stay with it.
+    /// Stopped: its ENIs and their addresses stay attached.
     Stopped,
 }
 
 impl InstanceState {
-    /// As a sentence says it.
+    /// The state as words for a message.
     #[must_use]
     pub const fn in_words(self) -> &'static str {
         match self {
@@ -97,7 +97,7 @@ impl InstanceState {
         }
     }
 
-    /// Whether no process can run on it any more, or soon will not.
+    /// True if no process can run on the instance, now or soon.
     #[must_use]
     pub const fn is_ending(self) -> bool {
         matches!(
@@ -107,27 +107,27 @@ impl InstanceState {
     }
 }
 
-/// Why a machine is lost, according to EC2.
+/// Why an instance counts as lost, according to EC2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lost {
-    /// Its instance has ended, or soon will have.
+    /// The instance is in a state in which it ends or has ended.
     Ended(InstanceState),
-    /// Its instance runs, and a status check fails for good.
+    /// The instance runs, but a status check fails permanently.
     Impaired,
 }
 
-/// Whether an assignment may take addresses from the ENI that has them.
+/// Whether an Assign may take the addresses from the ENI that has them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reassign {
-    /// EC2 refuses if another ENI has one of the addresses: the one fence that there is.
+    /// EC2 refuses the call if another ENI has one of the addresses. EC2 offers no other fencing.
     #[default]
     Refuse,
-    /// EC2 takes them from whichever ENI has them (`AllowReassignment`).
+    /// EC2 takes them from the ENI that has them (`AllowReassignment`).
     Allow,
 }
 
 impl Reassign {
-    /// The call that a move between two ENIs begins with.
+    /// The first call of a move between two ENIs.
     #[must_use]
     pub const fn first_of_a_move(self) -> Action {
         match self {

@@ -1,13 +1,13 @@
-//! `plan(world, now)`: the one step that an IP needs next.
+//! [`plan`]: the next step of an IP.
 //! Rule: R1.2.
 //!
-//! Status carries the state ([`ClaimPhase`]); each function here looks at one state and says what follows.
-//! Every step is one write that is durable before the next is decided, so that the process can be
-//! killed between any two.
+//! The state is in the status ([`ClaimPhase`]). Each function here handles one state and returns the next step. A
+//! write is durable before the next step is decided, so that the process can be killed between any two steps.
 
 mod choose;
 mod claimed;
 mod conditions;
+mod confirmed_detach;
 mod cycle;
 mod detaching;
 mod edit;
@@ -45,8 +45,8 @@ use crate::step::{Decision, Read, Step};
 use crate::time::Instant;
 
 impl Facts {
-    /// The next step for an IP. Nothing before every kind has been listed: what is not known yet is
-    /// not gone.
+    /// The next step for an IP. No step until every kind was listed once: an object that is not known yet is not
+    /// necessarily gone.
     #[must_use]
     pub fn decide(&self, name: &IpName, now: Instant) -> Decision {
         if !self.synced() {
@@ -88,11 +88,11 @@ pub fn plan(world: &World<'_>) -> Decision {
         }
     };
     let next = next.no_later_than(&world.unseen_holder());
-    // Whatever this IP waits for, pods that ask for nothing do not wait with it, and others are told.
+    // Also while this IP waits: pods without the annotation are released, and waiting pods get the reason.
     let next = next.or(|| world.release_unannotated(world.ip.status.claim.as_ref()));
     let next =
         wait_out(world, next, &mut notices).or(|| world.report_to_waiting_pods(&mut notices));
-    // The same may have more than one cause.
+    // Two causes can lead to the same notice.
     let mut said: Notices = Vec::new();
     notices.retain(|notice| {
         let new = !said.contains(notice);
@@ -113,7 +113,7 @@ pub fn plan(world: &World<'_>) -> Decision {
     }
 }
 
-/// What failed is spaced: the step, or when it may be taken, if not now.
+/// Applies backoff and outages: returns the step, or the time at which it may be done.
 fn wait_out(world: &World<'_>, next: Next, notices: &mut Notices) -> Next {
     let Next::Do(step, at) = next else {
         return next;

@@ -1,33 +1,46 @@
-//! The rules of EC2 that decisions rely on, each with its source. The account's own answers are in `cloud.rs`.
+//! Fixed rules and limits of EC2 that decisions use, each with its source. Types for its answers are in `cloud.rs`.
 
 use core::time::Duration;
 
 use crate::address::{Address, Cidr, Span, span};
 use crate::outcome::Action;
 
-/// Addresses at the start of every subnet that AWS keeps for itself: network, router, DNS, future
-/// use (VPC User Guide, "Subnet CIDR blocks"). The last one, broadcast, is kept too.
+/// Number of addresses that AWS reserves at the start of each subnet: network, router, DNS, future use (VPC User Guide,
+/// "Subnet CIDR blocks"). The last address, broadcast, is reserved too.
 const RESERVED_AT_START: u32 = 4;
 
-/// The most instance types in one `DescribeInstanceTypes` (EC2 API reference).
-pub(crate) const TYPES_AT_ONCE: usize = 100;
+/// Maximum number of addresses in one Assign or Unassign: no ENI can have more (EC2 User Guide, "IP addresses per
+/// network interface").
+pub(crate) const ADDRESSES_AT_ONCE: usize = 50;
 
-/// The tag that keeps the VPC CNI off an interface (VPC CNI, "CNI Configuration Variables").
+/// Maximum number of instance types in one `DescribeInstanceTypes` (EC2 API reference).
+pub const TYPES_AT_ONCE: usize = 100;
+
+/// The tag that excludes an ENI from the VPC CNI (VPC CNI, "CNI Configuration Variables").
 pub(crate) const NO_MANAGE: &str = "node.k8s.amazonaws.com/no_manage";
 
-/// A call may still take effect for this long after it was sent. EC2 names no bound: this one is ours (R5.23).
+/// The tag of a subnet that says whether the VPC CNI uses it (amazon-vpc-cni-k8s 1.22, README: "subnet discovery").
+pub const CNI_ROLE: &str = "kubernetes.io/role/cni";
+
+/// A status check that fails for this long counts as failed permanently. EC2 checks every minute (EC2 User Guide,
+/// "Status checks"), so these are five failures in a row while the kubelet does not report. A short failure ends by
+/// itself or by the automatic recovery of the instance. The bound is our assumption (R3.41).
+pub(crate) const IMPAIRED_FOR_GOOD: Duration = Duration::from_mins(5);
+
+/// A call can still take effect for this long after it was sent. EC2 documents no bound: this is our assumption
+/// (R5.23).
 pub(crate) const LATE_CALL: Duration = Duration::from_secs(10);
 
-/// What an inventory says against our own write is accepted only from one begun at least this long after it: Describe may lag
-/// (EC2 API reference, "Eventual consistency", without a bound: this one is ours), and a repair that is not needed
-/// costs the holder its readiness (R1.14, R5.23).
+/// An inventory that contradicts an own write counts only if it began at least this long after the write was answered.
+/// Describe can lag (EC2 API reference, "Eventual consistency"; EC2 documents no bound, this is our assumption), and an
+/// unnecessary repair makes the holder not ready (R1.14, R5.23).
 pub(crate) const DESCRIBE_LAG: Duration = Duration::from_secs(10);
 
-/// The size of an action's token bucket, and its tokens per second (EC2 API reference, "Request throttling").
+/// The size of the token bucket of an action, and its tokens per second (EC2 API reference, "Request throttling").
 pub(crate) const fn token_bucket(action: Action) -> (u64, u64) {
     match action {
         Action::Assign | Action::Unassign => (100, 5),
-        // Filtered or paged: all of ours are.
+        // The rate for filtered or paged requests: all requests of Mooring are.
         Action::DescribeInterfaces
         | Action::DescribeInstances
         | Action::DescribeInstanceStatus
@@ -36,7 +49,7 @@ pub(crate) const fn token_bucket(action: Action) -> (u64, u64) {
     }
 }
 
-/// Whether AWS keeps this address of this subnet CIDR for itself.
+/// True if AWS reserves this address of this subnet CIDR.
 #[must_use]
 pub fn reserved(address: Address, subnet: Cidr) -> bool {
     let (first, last) = span(subnet);
@@ -45,7 +58,7 @@ pub fn reserved(address: Address, subnet: Cidr) -> bool {
     (first..=at_start).contains(&address) || address == last
 }
 
-/// The addresses at the start of a subnet CIDR that AWS keeps.
+/// The addresses at the start of a subnet CIDR that AWS reserves.
 pub(crate) fn reserved_at_start(subnet: Cidr) -> Span {
     let (first, last) = span(subnet);
     (first, first.saturating_add(RESERVED_AT_START - 1).min(last))

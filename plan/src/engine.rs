@@ -1,12 +1,12 @@
-//! The driver around the decisions, without I/O: events go in, effects come out.
+//! The engine runs the decisions without I/O: it takes events and returns effects.
 //! Rule: R1.3.
 //!
-//! A caller (the controller, a model, a simulation) passes what watches and completed requests say to
-//! [`Engine::handle`], carries out what [`Engine::poll`] returns, and calls `poll` again no later than
-//! [`Engine::wake_at`]. The engine knows no clock: `now` comes with each call and never goes back.
+//! A caller (the controller, a model, a simulation) passes events of watches and completed requests to
+//! [`Engine::handle`], carries out the effects that [`Engine::poll`] returns, and calls `poll` again no later than
+//! [`Engine::wake_at`]. The engine has no clock: `now` is passed with each call and never decreases.
 //!
-//! At most one step of an IP, one round of steps of a block and one inventory of a subnet are in flight
-//! at a time; different ones do not wait for each other.
+//! At most one step per IP, one round of steps per block and one inventory per subnet are in flight at a time.
+//! Different IPs, blocks and subnets do not wait for each other.
 //!
 //! ```
 //! use core::time::Duration;
@@ -24,7 +24,7 @@
 //!     engine.handle(Event::Fact(Fact::Synced(kind)), now);
 //! }
 //! while let Some(effect) = engine.poll(now) {
-//!     // Carry it out, then pass what came of it to `engine.handle(Event::Completed(..), now)`.
+//!     // Carry it out, then pass the result to `engine.handle(Event::Completed(..), now)`.
 //!     println!("{effect:?}");
 //! }
 //! assert!(engine.wake_at(now) > now);
@@ -78,35 +78,35 @@ use repeat_limiter::RepeatLimiter;
 use tombstones::Tombstones;
 use work_queue::WorkQueue;
 
-/// No timer fires sooner than this, whatever a decision says.
+/// Minimum delay of a timer.
 const SHORTEST_TIMER: Duration = Duration::from_millis(20);
 
-/// Whether time between requests is kept.
+/// Whether the engine limits the rate of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Pacing {
-    /// As in production.
+    /// Requests are paced, as in production.
     On,
-    /// For a model checker, to which each length of time is another state: no token buckets, no repeat
-    /// limit, no intervals of blocks, and no Events and reports, whose deduplication remembers times. Each IP is read on
-    /// its own, not in a list.
+    /// For a model checker, where each different time is another state: no token buckets, no repeat limit, no
+    /// intervals of blocks, and no Events and reports, because their deduplication remembers times. Each IP is read
+    /// alone, not in a list.
     Off,
 }
 
-/// The driver.
+/// Decides what to do next: takes events, returns effects. See the example in the module documentation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Engine {
     facts: Facts,
     pacing: Pacing,
     leadership: Leadership,
     leading: bool,
-    /// When the list of all IPs was begun that is in flight. No step of an IP is begun meanwhile.
+    /// When the list of all IPs in flight was begun. No step of an IP begins while it is in flight.
     listing: Option<Instant>,
     synced: bool,
     queue: WorkQueue,
     calls: CallQueue,
     /// The step of each IP that is in flight.
     in_flight: BTreeMap<IpName, InFlight>,
-    /// How many of them share a request with another one.
+    /// Number of steps in flight minus the number of their requests (several calls can share one request).
     together: usize,
     repeats: RepeatLimiter,
     buckets: Buckets,
@@ -125,14 +125,14 @@ pub struct Engine {
 struct InFlight {
     /// When its request was begun.
     begun: Instant,
-    /// What is to be posted if it is done.
+    /// The Event to post if the write succeeds.
     event: Option<PendingEvent>,
-    /// The interfaces that the IP may call for after it.
+    /// The ENIs for which this IP can need a call after this step.
     concerns: Vec<InterfaceId>,
 }
 
 impl Engine {
-    /// An engine that knows nothing yet and does not lead.
+    /// An engine without facts that does not lead.
     #[must_use]
     pub fn new(settings: Settings, pacing: Pacing) -> Self {
         Self {
@@ -159,20 +159,20 @@ impl Engine {
         }
     }
 
-    /// The same, with this budget for mutating calls to EC2.
+    /// Sets the budget for mutating calls to EC2.
     #[must_use]
     pub fn with_budget(mut self, budget: Budget) -> Self {
         self.buckets = self.buckets.with_budget(budget);
         self
     }
 
-    /// What it knows.
+    /// The known facts.
     #[must_use]
     pub const fn facts(&self) -> &Facts {
         &self.facts
     }
 
-    /// Takes an event. What follows from it comes out of [`Self::poll`].
+    /// Handles an event. [`Self::poll`] returns the effects that follow.
     pub fn handle(&mut self, event: Event, now: Instant) {
         match event {
             Event::Fact(fact) => self.apply_fact(fact, now, now),
@@ -183,7 +183,7 @@ impl Engine {
         self.follow_leadership(now);
     }
 
-    /// The next effect; None: nothing is to be done before [`Self::wake_at`] or the next event.
+    /// The next effect. None: nothing to do until [`Self::wake_at`] or the next event.
     pub fn poll(&mut self, now: Instant) -> Option<Effect> {
         if let Some(effect) = self.outbox.pop_front() {
             return Some(effect);
@@ -199,7 +199,7 @@ impl Engine {
         self.outbox.pop_front()
     }
 
-    /// When [`Self::poll`] has something to do although no event came: later than `now`, or never.
+    /// When to call [`Self::poll`] again if no event comes: later than `now`, or [`Instant::NEVER`].
     #[must_use]
     pub fn wake_at(&self, now: Instant) -> Instant {
         if !self.leading {
@@ -207,7 +207,7 @@ impl Engine {
         }
         let moments = [
             self.leadership.ends(),
-            // No step begins before the list of all IPs has ended.
+            // No step begins while the list of all IPs is in flight.
             self.queue.next_timer().filter(|_| self.listing.is_none()),
             self.calls.next(),
             Some(self.blocks.next()),
@@ -219,10 +219,10 @@ impl Engine {
         earliest.max(now.plus(SHORTEST_TIMER))
     }
 
-    /// Takes a fact; `begun` is when the request that it answers was begun.
+    /// Applies a fact. `begun` is when the request that it answers was begun.
     fn apply_fact(&mut self, fact: Fact, begun: Instant, now: Instant) {
         let fact = self.tombstones.filter(fact, begun, &self.facts);
-        // What is remembered here of an IP that is gone goes with it, when it is reconciled.
+        // The reconciliation of an IP that is gone removes what the engine remembers of it.
         if let Fact::IpGone(name, _) | Fact::IpRead(name, None) = &fact {
             self.queue.push(name.clone());
         }
@@ -253,7 +253,7 @@ impl Engine {
         }
     }
 
-    /// Posts those of the notices that are new.
+    /// Posts the notices that were not posted yet.
     fn post_new(&mut self, notices: Vec<Notice>, now: Instant) {
         if self.pacing == Pacing::On {
             let new = self.dedup.new_ones(notices, now);
@@ -274,7 +274,7 @@ impl Engine {
     /// Takes a token for a call.
     ///
     /// # Errors
-    /// The moment to ask again.
+    /// No token is available: when to try again.
     fn take_token(&mut self, action: Action, now: Instant) -> Result<(), Instant> {
         match self.pacing {
             Pacing::On => self.buckets.take(action, now),

@@ -1,8 +1,8 @@
-//! Everything this process has been told, and what follows from it for one IP.
+//! All facts that this process knows.
 //! Rule: R1.1.
 //!
-//! `apply(fact)` takes what watches, responses and inventories say, in the controller and in a model
-//! alike; nothing else changes it. Nothing here knows a clock: `now` comes with the fact.
+//! `apply(fact)` takes the facts from watches, responses and inventories, in the controller and in a model. Nothing
+//! else changes the state. There is no clock: `now` is passed with each fact.
 
 mod address_rows;
 mod affected;
@@ -65,27 +65,27 @@ use crate::objects::{Block, Claim, Ip, Node, Pod, ReplicaSet, Reservation, Unrea
 use crate::outcome::Action;
 use crate::time::Instant;
 
-/// Lengths of time that a person may set.
+/// Intervals that a user can set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Settings {
-    /// How often each subnet's interfaces are listed.
+    /// Interval of the inventories of each subnet.
     pub inventory_interval: Duration,
 }
 
-/// Everything that this process has been told.
+/// All facts that this process knows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Facts {
     pub(crate) settings: Settings,
     pub(crate) synced: BTreeSet<Kind>,
     pub(crate) listed: BTreeMap<Kind, ResourceVersion>,
-    /// A list was older than one before, so that the API server was restored from a backup: the blocks that a
-    /// person has looked at since.
+    /// Set if a list had a lower version than the one before: the API server was restored from a backup. The value is
+    /// the blocks that a user has confirmed since.
     pub(crate) rolled_back: Option<BTreeSet<BlockName>>,
     pub(crate) ips: BoxedMap<IpName, Ip>,
-    /// IPs as they are now and cannot be read; what they were when they could may stand in `ips`.
+    /// IPs whose present status cannot be read. The last state that could be read can be in `ips`.
     pub(crate) unreadable: BTreeMap<IpName, UnreadableIp>,
-    /// IPs by the interface that an unfinished claim of theirs is for: room is judged for every
-    /// candidate, and a scan of thousands each time would be felt.
+    /// IPs by the ENI of their unfinished claim. The room of an ENI is computed for every candidate, and a scan of
+    /// thousands of IPs each time would be slow.
     pub(crate) pending_by_interface: Sets<InterfaceId, IpName>,
     pub(crate) blocks: BTreeMap<BlockName, Block>,
     pub(crate) pods: BoxedMap<PodUid, PodSeen>,
@@ -93,42 +93,44 @@ pub struct Facts {
     pub(crate) index: Index,
     pub(crate) nodes: BTreeMap<NodeName, NodeSeen>,
     pub(crate) node_reports: BTreeMap<NodeName, NodeReportSeen>,
-    /// How often EC2 was asked about nodes that are away, or back, and how their taints were written.
+    /// The pace of questions to EC2 about nodes that are away or back, and of writes of their taints.
     pub(crate) node_paces: BTreeMap<NodeName, NodePace>,
     pub(crate) reservations: Reservations,
-    /// Reservations of ours that belong to no IP, by their UID, since when: what was begun later shows
-    /// whether their addresses are somewhere.
+    /// Reservations of Mooring that belong to no IP: UID, and since when. Only inventories that began later show
+    /// whether the address is on an ENI.
     pub(crate) ownerless: BTreeMap<Address, (String, Instant)>,
     pub(crate) replica_sets: BTreeMap<ReplicaSetUid, Answered<ReplicaSet>>,
     pub(crate) replica_sets_of: Sets<DeploymentUid, ReplicaSetUid>,
     pub(crate) instances: BTreeMap<InstanceId, Answered<Option<InstanceState>>>,
-    /// Instances of which a status check fails.
+    /// Instances with a failing status check.
     pub(crate) impaired: BTreeMap<InstanceId, Impaired>,
-    /// Status checks are not permitted: until then they are not asked for.
+    /// Set if status checks are denied: they are not read again until then.
     pub(crate) checks_denied: Option<Instant>,
     pub(crate) subnets: BTreeMap<SubnetId, SubnetFacts>,
     pub(crate) limits: BTreeMap<InstanceType, u32>,
-    /// Types whose limits were asked for in vain.
+    /// Types whose limits EC2 did not return.
     pub(crate) limits_unanswered: BTreeMap<InstanceType, LimitUnanswered>,
     pub(crate) memory: BoxedMap<IpName, Memory>,
-    /// IPs that a quorum read did not find, and when: a watch that lags may show them yet.
+    /// IPs that a quorum read did not find, and when. A watch that lags can still show them.
     pub(crate) missed: BTreeMap<IpName, Instant>,
+    /// Nodes that are gone, and since when.
+    pub(crate) lost_nodes: BTreeMap<NodeName, Instant>,
     pub(crate) reads: Reads,
     /// Pods that this process saw being deleted, ended, unannotated or gone.
     pub(crate) seen_terminating: BTreeSet<PodUid>,
-    /// Holders that a quorum read did not find and whose end was not seen: since when (the brake).
+    /// Holders that a quorum read did not find and whose end was not seen, and since when (for the brake).
     pub(crate) missing_holders: BTreeMap<IpName, (PodUid, Instant)>,
-    /// Of these, those of a block.
+    /// The IPs of these, by block.
     pub(crate) missing_holders_in: Sets<BlockName, IpName>,
-    /// When this process last began to lead: what was asked before is of another time.
+    /// When this process last began to lead. Answers to earlier requests are not used.
     pub(crate) led_since: Instant,
-    /// The actions that have an outage at the moment.
+    /// The actions with an outage now.
     pub(crate) outages: BTreeMap<Action, Outage>,
     /// When the last outage ended.
     pub(crate) recovered: Instant,
 }
 
-/// Answers to quorum reads. The value `None` is a 404; of some reads only the time is kept.
+/// Answers to quorum reads. The value `None` is a 404. For some reads only the time is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Reads {
     pub(crate) pods: BTreeMap<PodKey, Answered<Option<Pod>>>,
@@ -137,11 +139,11 @@ pub(crate) struct Reads {
     pub(crate) replica_sets: BTreeMap<ReplicaSetUid, Instant>,
     pub(crate) reservations: BTreeMap<Address, Answered<Option<Reservation>>>,
     pub(crate) own_reservations: BTreeMap<IpUid, Answered<Vec<Reservation>>>,
-    /// IPs of which a read failed, and waits.
+    /// IPs with a failed read that waits for its backoff.
     pub(crate) failed: BTreeSet<IpName>,
 }
 
-/// What a quorum read showed of an IP, as far as it matters later than the rest, which stands in [`Facts::ips`].
+/// The parts of a quorum read of an IP that are needed later. The rest is in [`Facts::ips`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct IpRead {
     pub(crate) uid: IpUid,
@@ -159,19 +161,21 @@ impl From<&Ip> for IpRead {
     }
 }
 
-/// A Node, and since when it is not ready.
+/// A Node, and since when it is not ready or back.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeSeen {
     /// The Node.
     pub node: Node,
-    /// When this process first saw it not ready, if it is not.
+    /// When its present version was first seen.
+    pub version_seen: Instant,
+    /// When this process first saw it not ready; None if it is ready.
     pub not_ready_since: Option<Instant>,
-    /// When this process first saw it ready under our taint `out-of-service`, if it is.
+    /// When this process first saw it ready with our taint `out-of-service`; None if this is not the case.
     pub back_since: Option<Instant>,
 }
 
 impl Facts {
-    /// Nothing is known yet.
+    /// Facts without any content.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         Self {
@@ -201,6 +205,7 @@ impl Facts {
             limits_unanswered: BTreeMap::new(),
             memory: BoxedMap::default(),
             missed: BTreeMap::new(),
+            lost_nodes: BTreeMap::new(),
             reads: Reads::default(),
             seen_terminating: BTreeSet::new(),
             missing_holders: BTreeMap::new(),
@@ -211,42 +216,42 @@ impl Facts {
         }
     }
 
-    /// The blocks that are known, in order.
+    /// The names of the known blocks, in order.
     pub fn block_names(&self) -> impl Iterator<Item = &BlockName> {
         self.blocks.keys()
     }
 
-    /// Is there a block of this name?
+    /// True if a block of this name is known.
     #[must_use]
     pub fn knows_block(&self, name: &BlockName) -> bool {
         self.blocks.contains_key(name)
     }
 
-    /// Has every kind been listed once? Nothing is decided before.
+    /// True if every kind was listed once. Nothing is decided before.
     #[must_use]
     pub fn synced(&self) -> bool {
         Kind::ALL.iter().all(|kind| self.synced.contains(kind))
     }
 
-    /// The IPs that are known, in order, and then those that could never be read.
+    /// The names of the known IPs, in order, and then of those that could never be read.
     pub fn ip_names(&self) -> impl Iterator<Item = &IpName> {
         let never = |name: &&IpName| !self.ips.contains_key(*name);
         self.ips.keys().chain(self.unreadable.keys().filter(never))
     }
 
-    /// Is there an IP of this name, readable or not?
+    /// True if an IP of this name is known, readable or not.
     #[must_use]
     pub fn knows(&self, name: &IpName) -> bool {
         self.ips.contains_key(name) || self.unreadable.contains_key(name)
     }
 
-    /// An IP as last seen.
+    /// An IP in its last known state.
     #[must_use]
     pub fn ip(&self, name: &IpName) -> Option<&Ip> {
         self.ips.get(name)
     }
 
-    /// The IPs that have a claim for this interface which EC2 has not confirmed, in order.
+    /// The IPs with a claim for this ENI that EC2 has not confirmed, in order.
     pub fn coming_to(&self, interface: &InterfaceId) -> impl Iterator<Item = &IpName> {
         self.pending_by_interface.of(interface)
     }

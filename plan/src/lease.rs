@@ -1,10 +1,9 @@
-//! Who leads: the rule by which replicas share one `Lease`, as a pure function of what was read and
-//! when this process saw it.
+//! Leader election with one `Lease`, as a pure function of the known `Lease` and of the time when this process saw it.
 //! Rules: R6.1, R6.2, R6.14.
 //!
-//! No wall clock is trusted: a `Lease` has expired when *we* have not seen it change for as long
-//! as its holder said it would last, on our own monotonic clock. Leading saves work; that two cannot do
-//! harm is the business of resource versions and of EC2's refusals.
+//! No wall clock is used: a `Lease` has expired when this process has not seen it change for its duration, on its own
+//! monotonic clock. Leadership only saves work. If two processes lead, resource versions and the refusals of EC2 keep
+//! the state safe.
 
 mod record;
 
@@ -14,84 +13,84 @@ use crate::names::ResourceVersion;
 use crate::time::Instant;
 pub use record::{Identity, Record, Spec, Timings};
 
-/// What to do next.
+/// The next step of an election.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LeaseStep {
     /// Quorum GET of the `Lease`.
     Read,
-    /// Create it.
+    /// Create the `Lease`.
     Create(Spec),
-    /// Replace its spec, guarded by this version.
+    /// Replace the spec of the `Lease`, guarded by this `resourceVersion`.
     Update(ResourceVersion, Spec),
-    /// Nothing before then.
+    /// Do nothing until this time.
     Wait(Instant),
 }
 
-/// How a step was answered.
+/// The answer to a step.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LeaseAnswer {
-    /// The `Lease` as it is now; None: there is none.
+    /// The present `Lease`; None: it does not exist.
     Read(Option<Record>),
-    /// Written: as it is now.
+    /// Written, with the new `Lease`.
     Wrote(Record),
-    /// Another process was faster.
+    /// Another process wrote first.
     Conflict,
-    /// Failed, or not known.
+    /// Failed, or the outcome is not known.
     Failed,
 }
 
-/// Until when this process leads, as far as its lease says.
+/// Until when this process leads, according to its lease.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Leadership {
-    /// It decides until then; None: not at all.
+    /// It makes decisions until this time; None: it does not lead.
     pub until: Option<Instant>,
-    /// It begins mutating calls until then: a call must end before another process may lead.
+    /// It begins mutating calls until this time: a call must end before another process can lead.
     pub calls_until: Option<Instant>,
 }
 
 impl Leadership {
-    /// Of a process without other replicas.
+    /// For a process without other replicas.
     pub const ALWAYS: Self = Self {
         until: Some(Instant::NEVER),
         calls_until: Some(Instant::NEVER),
     };
 
-    /// Does it lead?
+    /// True if the process leads.
     #[must_use]
     pub fn holds(self, now: Instant) -> bool {
         self.until.is_some_and(|until| now < until)
     }
 
-    /// May it begin a mutating call?
+    /// True if the process may begin a mutating call.
     #[must_use]
     pub fn may_call(self, now: Instant) -> bool {
         self.holds(now) && self.calls_until.is_some_and(|until| now < until)
     }
 
-    /// When it ends unless the lease is renewed.
+    /// When leadership ends if the lease is not renewed.
     #[must_use]
     pub const fn ends(self) -> Option<Instant> {
         self.until
     }
 }
 
-/// One replica's part in the election.
+/// The election from the view of one replica.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Election {
     me: Identity,
     timings: Timings,
-    /// What the `Lease` said last, and when we first saw it say so. None: it was not read yet.
+    /// The last known `Lease`, and when this process first saw it in this state. None: not read yet.
     seen: Option<(Option<Record>, Instant)>,
-    /// When the last renewal that succeeded was begun, while we hold it.
+    /// When the last successful renewal was begun, while this process holds the lease.
     held: Option<Instant>,
-    /// Nothing before then.
+    /// Do nothing until this time.
     next: Instant,
-    /// The last answer leaves open what the `Lease` says.
+    /// True if the state of the `Lease` is not known after the last answer.
     unsure: bool,
 }
 
 impl Election {
-    /// A replica that has not looked yet.
+    /// A replica that has not read the `Lease` yet.
     #[must_use]
     pub const fn new(me: Identity, timings: Timings) -> Self {
         Self {
@@ -104,7 +103,7 @@ impl Election {
         }
     }
 
-    /// Does this process lead? Only until its own deadline, whatever it receives or does not receive.
+    /// True if this process leads. It ends at its own deadline, independent of any answer.
     #[must_use]
     pub fn leads(&self, now: Instant) -> bool {
         self.held
@@ -119,19 +118,19 @@ impl Election {
         Some(renewed.plus(left.min(self.timings.renew_deadline)))
     }
 
-    /// Until when this process leads unless it renews; None: it does not.
+    /// Until when this process leads if it does not renew; None: it does not lead.
     #[must_use]
     pub fn leads_until(&self) -> Option<Instant> {
         Some(self.held?.plus(self.timings.renew_deadline))
     }
 
-    /// The holder, as last seen.
+    /// The last known holder.
     #[must_use]
     pub fn holder(&self) -> Option<&Identity> {
         self.seen.as_ref()?.0.as_ref()?.holder.as_ref()
     }
 
-    /// What to do now.
+    /// The next step.
     #[must_use]
     pub fn step(&self, now: Instant) -> LeaseStep {
         if now < self.next {
@@ -155,7 +154,7 @@ impl Election {
         }
     }
 
-    /// Until when this process leads, as its lease says now.
+    /// The present leadership of this process.
     #[must_use]
     pub fn leadership(&self, now: Instant) -> Leadership {
         let leads = self.leads(now);
@@ -165,7 +164,7 @@ impl Election {
         }
     }
 
-    /// What gives the lease back; None where it is not ours to give.
+    /// The step that releases the lease; None if this process does not hold it.
     #[must_use]
     pub fn release(&self) -> Option<LeaseStep> {
         let record = self.seen.as_ref()?.0.as_ref()?;
@@ -180,7 +179,7 @@ impl Election {
         })
     }
 
-    /// Takes the answer to a step that was begun at `begun`.
+    /// Applies the answer to a step that was begun at `begun`.
     pub fn apply(&mut self, answer: LeaseAnswer, begun: Instant, now: Instant) {
         if !self.leads(now) {
             self.held = None;
@@ -213,8 +212,8 @@ impl Election {
         }
     }
 
-    /// Takes what a watch shows, and says whether it is news. A watch can be late: only a newer version than the known one
-    /// counts. It replaces no read: what an answer left open stays open.
+    /// Applies a `Lease` from a watch. Returns true if it is newer than the known one; a lagging watch is ignored. It
+    /// does not replace a read that is needed after an answer with unknown outcome.
     pub fn observe(&mut self, record: Record, now: Instant) -> bool {
         let known = self.seen.as_ref().and_then(|(known, _)| known.as_ref());
         if known.is_none_or(|known| record.version <= known.version) {
@@ -224,13 +223,14 @@ impl Election {
         self.see(Some(record), now);
         if !mine {
             self.held = None;
-            // The holder renews it every period: as long as the watch shows that, nothing is read.
+            // The holder renews it every period. While the watch shows that, no read is needed.
             self.next = self.next_look(self.timings.retry_period.saturating_mul(2), now);
         }
         true
     }
 
-    /// When the lease is looked at again: at once if it can be had, otherwise after the interval, or when it expires.
+    /// When the next step is due: at once if the lease can be acquired, otherwise after the interval or when it
+    /// expires.
     fn next_look(&self, interval: Duration, now: Instant) -> Instant {
         let Some((Some(record), since)) = &self.seen else {
             return now;
@@ -246,7 +246,7 @@ impl Election {
 
     fn see(&mut self, record: Option<Record>, now: Instant) {
         let since = match (&self.seen, &record) {
-            (Some((Some(before), since)), Some(record)) if before.says_the_same(record) => *since,
+            (Some((Some(before), since)), Some(record)) if before.same_renewal(record) => *since,
             _ => now,
         };
         self.seen = Some((record, since));

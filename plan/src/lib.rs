@@ -1,7 +1,7 @@
-//! Every decision that Mooring takes, as pure functions.
+//! All decisions of Mooring, as pure functions.
 //! Rule: R1.5.
 #![no_std]
-// Decisions are values, made a few times a second and matched at once: a box would only hide them.
+// Decisions are values that are created a few times a second and matched at once: a box would not help.
 #![allow(clippy::result_large_err, clippy::large_enum_variant)]
 extern crate alloc;
 

@@ -1,6 +1,5 @@
-//! The identities that decisions are made about, each a type of its own: a pod's UID can never be
-//! compared with an instance's id, nor a node's name stand for the machine behind it. The text is shared: each name of
-//! an object stands in several indexes.
+//! Names and ids, each as a type of its own, so that a pod UID cannot be compared with an instance id, and the name of
+//! a node cannot be used for its machine. The text is shared (`Arc`), because each name is in several indexes.
 
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -14,12 +13,12 @@ macro_rules! names {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// Takes the text as it stands in the object.
+            /// Creates it from the text in the object.
             pub fn new(text: impl Into<String>) -> Self {
                 Self(Arc::from(text.into()))
             }
 
-            /// The text as it stands in the object.
+            /// The text in the object.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -47,25 +46,25 @@ macro_rules! names {
 }
 
 names! {
-    /// Name of an `IP`; also the value of the pods' label.
+    /// Name of an `IP`; also the value of the label on its pods.
     IpName;
-    /// UID of an `IP`: one deleted and created again under its name is another.
+    /// UID of an `IP`. An IP that is deleted and created again with the same name has another UID.
     IpUid;
     /// Name of an `IPBlock`.
     BlockName;
-    /// A pod's UID: the holder of an address is a pod, not a name.
+    /// UID of a pod. The holder of an address is identified by UID, not by name.
     PodUid;
-    /// A namespace's name.
+    /// Name of a namespace.
     Namespace;
-    /// A Node's name. It may be used again for another machine: see [`InstanceId`].
+    /// Name of a Node. Another machine can get the same name later: see [`InstanceId`].
     NodeName;
     /// UID of a `ReplicaSet`.
     ReplicaSetUid;
     /// UID of a `Deployment`.
     DeploymentUid;
-    /// UID of what makes pods: a `Deployment`, a `StatefulSet`, or another controller.
+    /// UID of a workload: a `Deployment`, a `StatefulSet`, or another controller of pods.
     WorkloadUid;
-    /// EC2 instance id, `i-…`: what a Node's `providerID` ends in.
+    /// EC2 instance id, `i-…`: the last part of the `providerID` of a Node.
     InstanceId;
     /// EC2 instance type, as in the label `node.kubernetes.io/instance-type`.
     InstanceType;
@@ -78,25 +77,25 @@ names! {
 }
 
 impl BlockName {
-    /// The node label that says "this node can carry addresses of this block", by which its pods are
-    /// steered where the block names no selector.
+    /// The label of nodes that can carry addresses of this block. If the block has no `nodeSelector`, pods are
+    /// scheduled by this label.
     #[must_use]
     pub fn node_label(&self) -> String {
         alloc::format!("ip.wgtwo.com.node-restriction.kubernetes.io/{self}")
     }
 }
 
-/// Where a pod's object is found. The name alone does not say which pod: that is [`PodUid`].
+/// Namespace and name of a pod. They do not identify one pod over time: see [`PodUid`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PodKey {
-    /// The pod's namespace.
+    /// The namespace of the pod.
     pub namespace: Namespace,
-    /// The pod's name.
+    /// The name of the pod.
     pub name: String,
 }
 
 impl PodKey {
-    /// A pod's key.
+    /// The key of a pod.
     pub fn new(namespace: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
             namespace: Namespace::new(namespace),
@@ -104,7 +103,7 @@ impl PodKey {
         }
     }
 
-    /// Reads `namespace/name`, as `status.pod` has it.
+    /// Parses `namespace/name`, the format of `status.pod`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let (namespace, name) = text.split_once('/')?;
@@ -123,11 +122,11 @@ impl fmt::Display for PodKey {
 pub struct InterfaceRef {
     /// The network interface.
     pub interface: InterfaceId,
-    /// The instance that it was attached to when the place was chosen.
+    /// The instance of the ENI when the place was chosen.
     pub instance: InstanceId,
 }
 
-/// An object's version. The API server's are comparable decimal numbers (Kubernetes 1.35, KEP-5504).
+/// The `resourceVersion` of an object: a decimal number that can be compared (Kubernetes 1.35, KEP-5504).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ResourceVersion(pub u64);
 
@@ -137,8 +136,8 @@ impl fmt::Display for ResourceVersion {
     }
 }
 
-/// Tells a claim from every other one of its IP: the version of the IP that it was written over. No two writes
-/// replace the same version. 0: it was written before there were such ids.
+/// The unique id of a claim within its IP: the `resourceVersion` of the IP that the claim replaced. No two writes
+/// replace the same version. 0: the claim was written before claims had ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClaimId(pub u64);
 
@@ -154,7 +153,7 @@ impl fmt::Display for ClaimId {
     }
 }
 
-/// How many names a message lists before it only counts.
+/// Maximum number of names in a message; the others are only counted.
 const LISTED: usize = 5;
 
 /// Names for a message: the first five, and how many more there are.

@@ -1,5 +1,5 @@
 //! Fast failover (R3.34 to R3.41): a node that is away, and whose instance has ended according to EC2, gets the taint
-//! `node.kubernetes.io/out-of-service`. Kubernetes then deletes its pods by force, and their addresses follow them.
+//! `node.kubernetes.io/out-of-service`. Kubernetes then force-deletes its pods, and their addresses can move.
 
 use alloc::borrow::ToOwned as _;
 use alloc::format;
@@ -16,25 +16,25 @@ use crate::reason::Reason;
 use crate::step::{Checks, NodeStep, Notice, Regarding};
 use crate::time::Instant;
 
-/// For this long after a node is not ready, only the state of its instance is asked for.
+/// For this time after a node became not ready, only the state of its instance is read, not the status checks.
 const STATES_ONLY: Duration = Duration::from_secs(30);
 
-/// What is asked of EC2 about a node, and since when an answer counts.
+/// The question to EC2 about a node, and since when an answer counts.
 enum Question {
-    /// Does its instance still run? It is away.
+    /// The node is away: whether its instance still runs.
     Away(Instant),
-    /// Does its instance run again? It is back, and out of service by our taint.
+    /// The node is back and has our taint: whether its instance runs again.
     Back(Instant),
 }
 
-/// What is to be done for one node.
+/// The next step for one node, or when to check it again.
 enum NodeNext {
     Step(NodeStep),
     At(Instant),
 }
 
 impl Facts {
-    /// What is to be done for nodes now, and when to look again although nothing happens.
+    /// The steps for nodes now, and when to check again if no event comes.
     #[must_use]
     pub fn node_steps(&self, now: Instant) -> (Vec<(NodeName, NodeStep)>, Option<Instant>) {
         let mut steps = Vec::new();
@@ -44,7 +44,7 @@ impl Facts {
             spec.is_ok_and(|spec| spec.fast_failover)
         });
         for seen in self.nodes.values().filter(|_| self.synced()) {
-            // At rest this is all that a node costs.
+            // Without fast failover nothing more is computed for a node.
             if !fast && !seen.node.our_taint {
                 continue;
             }
@@ -65,11 +65,11 @@ impl Facts {
         if now < since {
             return Some(NodeNext::At(since));
         }
-        // An answer to an earlier question is of a time at which the node was another way.
+        // An answer to an earlier question is about a time at which the node was in another state.
         let answer = self.instances.get(instance);
         let answer =
             answer.filter(|read| read.begun >= since && now.since(read.begun) <= INSTANCE_FRESH);
-        // That EC2 knows no such instance proves nothing, and neither does its silence.
+        // "No such instance" proves nothing, and a missing answer does not either.
         let state = answer.and_then(|read| read.value);
         let impaired = || self.is_impaired_for_good(seen, instance, now);
         let step = match (question, state) {
@@ -96,8 +96,8 @@ impl Facts {
         })
     }
 
-    /// Are the status checks asked for? Not at first, when an instance that was stopped shows its state, and not of a
-    /// node whose kubelet reports: it works.
+    /// Whether the status checks are read. Not at first, because a stopped instance shows that in its state; and not
+    /// for a node whose kubelet reports, because it works.
     fn checks_of(&self, seen: &NodeSeen, now: Instant) -> Checks {
         let long = seen
             .not_ready_since
@@ -109,7 +109,8 @@ impl Facts {
         }
     }
 
-    /// Does a status check of its instance fail for good, seen for as long as the node is not ready, and just now?
+    /// True if a status check of the instance fails permanently: all reads that count began after the node became not
+    /// ready, and the last one is fresh.
     fn is_impaired_for_good(&self, seen: &NodeSeen, instance: &InstanceId, now: Instant) -> bool {
         let impaired = self.impaired.get(instance);
         impaired.is_some_and(|impaired| {
@@ -120,19 +121,19 @@ impl Facts {
         })
     }
 
-    /// What EC2 has to be asked about a node.
+    /// The question to EC2 about a node; None: no question.
     fn question(&self, seen: &NodeSeen) -> Option<Question> {
         if seen.node.our_taint {
             return seen.back_since.map(Question::Back);
         }
-        // A person has taken it out of service, and puts it back.
+        // A user set this taint, so the user removes it.
         if seen.node.out_of_service {
             return None;
         }
         self.away_since(seen).map(Question::Away)
     }
 
-    /// Since when a node is away that carries an address of a block with fast failover; this can be ahead.
+    /// Since when a node is away that carries an address of a block with fast failover. This time can be in the future.
     fn away_since(&self, seen: &NodeSeen) -> Option<Instant> {
         let report = self.node_reports.get(&seen.node.name);
         if seen.not_ready_since.is_none() && report.is_none() {
@@ -149,7 +150,7 @@ impl Facts {
         seen.not_ready_since.into_iter().chain(late).min()
     }
 
-    /// The blocks with fast failover of which an address is claimed for this very machine.
+    /// The blocks with fast failover that have an address that is claimed for this machine.
     fn fast_blocks_on<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = &'a BlockSpec> {
         let here = self.claimed_on(node);
         let specs = here.filter_map(|(ip, _)| {
@@ -159,7 +160,8 @@ impl Facts {
         specs.filter(|spec| spec.fast_failover)
     }
 
-    /// The IPs that are claimed for this machine: the name of a Node can go to another one.
+    /// The IPs that are claimed for this machine. The instance is compared too: another machine can get the same Node
+    /// name.
     fn claimed_on<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = (&'a Ip, &'a Claim)> {
         let ips = self.index.ips_on(&node.name);
         ips.filter_map(|name| {
@@ -170,7 +172,7 @@ impl Facts {
         })
     }
 
-    /// Since when a node is away, if fast failover is about to take it out of service.
+    /// Since when a node is away, if fast failover applies to it.
     #[must_use]
     pub fn away(&self, name: &NodeName) -> Option<Instant> {
         self.away_since(self.nodes.get(name)?)
@@ -185,7 +187,7 @@ impl Facts {
             .collect()
     }
 
-    /// What is to be said of a step of a node that was done: on the Node, and on the pods there that have addresses.
+    /// The Events after a successful step of a node: on the Node, and on the pods there that have addresses.
     #[must_use]
     pub fn node_notices(&self, name: &NodeName, step: &NodeStep) -> Vec<Notice> {
         let Some(seen) = self.nodes.get(name) else {
@@ -232,7 +234,7 @@ impl Facts {
 }
 
 impl Facts {
-    /// What is to be said where status checks are not permitted.
+    /// The Event if status checks are denied.
     #[must_use]
     pub fn checks_notice(&self, name: &NodeName, now: Instant) -> Option<Notice> {
         let seen = self.nodes.get(name)?;

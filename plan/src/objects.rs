@@ -1,5 +1,5 @@
-//! What decisions need to know of Kubernetes objects. `api` reads the objects into these; they are
-//! small and ordered, so that a model checker can hold many worlds of them.
+//! The parts of Kubernetes objects that decisions need. `src/api/read` converts objects to these types. They are small
+//! and ordered, so that a model checker can store many states.
 
 mod block;
 mod condition;

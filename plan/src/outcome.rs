@@ -1,9 +1,9 @@
-//! The calls to EC2, and what became of one that did not plainly succeed.
+//! The actions of EC2 that Mooring uses, and the meaning of an answer that is not a plain success.
 //! Rules: R5.2, R5.3, R5.10.
 
 use core::fmt;
 
-/// The calls that Mooring makes.
+/// The EC2 actions that Mooring calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
     /// `AssignPrivateIpAddresses`.
@@ -34,7 +34,7 @@ impl Action {
         Self::DescribeSubnets,
     ];
 
-    /// The name in EC2's API, which is also the name in an IAM policy, after `ec2:`.
+    /// The name in the EC2 API, which is also the name in an IAM policy after `ec2:`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ impl Action {
         }
     }
 
-    /// Whether the call changes anything in EC2.
+    /// True if the call changes something in EC2.
     #[must_use]
     pub const fn mutates(self) -> bool {
         matches!(self, Self::Assign | Self::Unassign)
@@ -61,34 +61,34 @@ impl fmt::Display for Action {
     }
 }
 
-/// What became of a call that did not plainly succeed.
+/// The meaning of an answer that is not a plain success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Outcome {
-    /// What was asked for is so already: an address to take off is not on that ENI.
+    /// The requested state exists already: the address of an Unassign is not on that ENI.
     Done,
-    /// An address is on another ENI, and reassignment was not allowed.
+    /// An address is on another ENI, and the call does not allow reassignment.
     AssignedElsewhere,
-    /// An address is the primary one of an ENI: it can be neither moved nor taken off.
+    /// An address is the primary address of an ENI: it can be neither moved nor unassigned.
     Primary,
-    /// An address lies outside the ENI's subnet.
+    /// An address is outside of the subnet of the ENI.
     NotInSubnet,
     /// An address is among the first four or the last of its subnet.
     ReservedByAws,
     /// The ENI has as many addresses as its instance type allows.
     NoRoom,
-    /// There is no such ENI. Describe is eventually consistent: by itself no proof that it is gone.
+    /// The ENI does not exist. EC2 is eventually consistent, so this alone does not prove that it is gone.
     InterfaceNotFound,
-    /// There is no such instance; no proof of its termination either.
+    /// The instance does not exist. This does not prove its termination.
     InstanceNotFound,
-    /// There is no such subnet.
+    /// The subnet does not exist.
     SubnetNotFound,
-    /// The credentials may not do this, or there are none.
+    /// The credentials do not permit the call, or there are none.
     Denied,
-    /// The account's bucket for this action is empty. Nothing was done.
+    /// The token bucket of the account for this action is empty. Nothing was done.
     Throttled,
     /// The call may have been executed: read, then call again.
     Unknown,
-    /// EC2 refused for a reason that has no name here. Nothing was done.
+    /// EC2 refused for another reason. Nothing was done.
     Invalid,
 }
 
@@ -110,7 +110,7 @@ impl Outcome {
         Self::Invalid,
     ];
 
-    /// Will this interface refuse the same call again, as long as it is what it is?
+    /// True if EC2 would refuse the same call for this ENI again, as long as the ENI does not change.
     #[must_use]
     pub const fn is_for_good(self) -> bool {
         matches!(
@@ -119,19 +119,20 @@ impl Outcome {
         )
     }
 
-    /// Is it of the account, or of EC2 as a whole, as far as one call can tell? Others then fail alike.
+    /// True if the reason can be the account or EC2 as a whole: then other calls fail in the same way.
     #[must_use]
     pub const fn is_of_all(self) -> bool {
         matches!(self, Self::Denied | Self::Throttled | Self::Unknown)
     }
 
-    /// Can it be of one address only, so that a request with others says nothing of them but that nothing was done?
+    /// True if the reason can concern only one address. Then a refused request with several addresses proves nothing
+    /// about each of them, except that nothing was done.
     #[must_use]
     pub const fn is_of_one_address(self) -> bool {
         !self.is_of_all() && !matches!(self, Self::InterfaceNotFound)
     }
 
-    /// The outcome in one word, for reasons and metrics.
+    /// The outcome as one word, for reasons and metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

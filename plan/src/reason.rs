@@ -1,18 +1,18 @@
-//! The words that conditions, Events and readiness gates share.
+//! The reasons of conditions, Events and readiness gates.
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $name:ident;)+) => {
-        /// A condition's, Event's or gate's reason: one word, the same everywhere.
+        /// The reason of a condition, Event or gate: one word with the same meaning everywhere.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Reason {
             $($(#[$doc])* $name,)+
         }
 
         impl Reason {
-            /// Every reason there is.
+            /// All reasons.
             pub const ALL: &'static [Self] = &[$(Self::$name,)+];
 
-            /// The word.
+            /// The reason as text.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -20,7 +20,7 @@ macro_rules! reasons {
                 }
             }
 
-            /// The reason of that word.
+            /// The reason with this text; None if there is none.
             #[must_use]
             pub fn from_word(word: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|reason| reason.as_str() == word)
@@ -32,61 +32,61 @@ macro_rules! reasons {
 reasons! {
     /// The address is reserved.
     Reserved;
-    /// A pod has claimed the address; EC2 is being told.
+    /// A pod has claimed the address, and EC2 has not confirmed it yet.
     Claimed;
-    /// The address is on its holder's interface.
+    /// The address is on the ENI of its holder.
     Attached;
-    /// It moved to another pod or place.
+    /// The address moved to another pod or place.
     Moved;
-    /// It was taken off.
+    /// The address was detached.
     Detached;
-    /// No pod holds it.
+    /// No pod holds the address, or its reservation was released.
     Released;
-    /// Reserved, and no pod asks for it.
+    /// The address is reserved, and no pod asks for it.
     Unclaimed;
-    /// Another has the address.
+    /// Another owner has the address.
     AddressInUse;
     /// No address of the block is free.
     BlockExhausted;
-    /// The pod's node cannot carry the address.
+    /// The node of the pod cannot carry the address.
     NoEligibleNode;
-    /// The node's interface has no room.
+    /// The ENI of the node has no room.
     NodeFull;
-    /// EC2 refused or did not answer.
+    /// EC2 refused the call or did not answer.
     AttachFailed;
-    /// EC2 asked us to slow down.
+    /// EC2 throttles calls.
     Throttled;
-    /// The address was not where it should be, and is being put back.
+    /// The address was not at its recorded place, and is being restored.
     DriftRepaired;
-    /// The annotation `take-from` named an interface without the address, and was removed.
+    /// The annotation `take-from` named an ENI without the address, and was removed.
     TakeFromUnused;
     /// An IAM action is not permitted.
     AccessDenied;
-    /// Another pod holds it.
+    /// Another pod holds the address.
     ClaimedByOther;
-    /// Pods of several Deployments wait for each other's addresses.
+    /// Pods of several Deployments wait for the addresses of each other.
     Deadlock;
-    /// The pod was admitted for an earlier IP of that name.
+    /// The pod was admitted for an earlier IP of the same name.
     StalePod;
-    /// A rollout's new pod waits for the address.
+    /// The new pod of a rollout waits for the address.
     HandoverWaiting;
-    /// An address of the block is on an interface and no IP explains it.
+    /// An address of the block is on an ENI, and no IP explains it.
     OrphanedAddress;
-    /// The interface is one that the VPC CNI may hand to pods.
+    /// The VPC CNI may use the same ENI for pods.
     SharedWithCNI;
-    /// Too many pods vanished at the same time.
+    /// Too many pods disappeared at the same time.
     BrakeEngaged;
-    /// `status.previous` is full of places that may still have an address.
+    /// `status.previous` is full of places that can still have an address.
     PreviousFull;
-    /// It is being taken off.
+    /// The address is being detached.
     Detaching;
-    /// It went to another pod.
+    /// The address went to another pod.
     MovedTo;
     /// The IP is being deleted.
     IPDeleted;
-    /// The IP's address is being changed.
+    /// The address of the IP is being changed.
     AddressChanging;
-    /// It was found elsewhere.
+    /// The address was found at another place.
     Drifted;
     /// The node part has programmed the address.
     Programmed;
@@ -98,26 +98,26 @@ reasons! {
     Verified;
     /// The target of the probe sees another address, or does not answer.
     NotVerified;
-    /// Fast failover has taken the node out of service.
+    /// Fast failover has set the taint `out-of-service` on the node.
     OutOfService;
-    /// Fast failover has put the node back into service.
+    /// Fast failover has removed the taint `out-of-service` from the node.
     BackInService;
     /// The pod does not ask for an address any more.
     NotRequested;
-    /// The block does not lie in its subnet.
+    /// The block is not inside of its subnet.
     SubnetMismatch;
-    /// EC2 knows no such subnet.
+    /// The subnet does not exist in EC2.
     SubnetNotFound;
-    /// The IP's block does not exist.
+    /// The block of the IP does not exist.
     BlockMissing;
-    /// More than one block could be meant.
+    /// More than one block matches.
     AmbiguousBlock;
     /// The spec cannot be read.
     Invalid;
-    /// The subnet has not been looked at yet.
+    /// The subnet was not read yet.
     Waiting;
-    /// All is well.
+    /// The object is ready.
     Ready;
-    /// Nothing of the kind was seen.
+    /// No such problem was found.
     NoneSeen;
 }

@@ -1,4 +1,4 @@
-//! What a decision asks to be done: one read or one write, and when to look again.
+//! The result of a decision: one step (a read, a write or a call), and when to decide again.
 
 mod block_step;
 mod call;
@@ -18,25 +18,25 @@ pub use block_step::BlockStep;
 pub use call::{Call, CallGroup};
 pub use write::{GateWrite, Moved, StatusWrite, Write};
 
-/// One step for one IP, and what to say of it.
+/// One step for one IP, and its notices.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Decision {
-    /// What to do now; None: nothing.
+    /// The next step; None: nothing to do now.
     pub step: Option<Step>,
-    /// When to look again although nothing happened, also if the step has to wait for something.
+    /// When to decide again if no event comes. This applies too if the step must wait.
     pub again: Option<Instant>,
-    /// What to tell the user; repeated as long as it is so, the driver says each thing once.
+    /// Events for the user. A decision repeats them while they are true; the engine posts each once.
     pub notices: Vec<Notice>,
 }
 
-/// An Event to be.
+/// A Kubernetes Event that is to be written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Notice {
-    /// On which object.
+    /// The object that the Event is about.
     pub on: Regarding,
-    /// Its reason; whether it is a Warning follows from it.
+    /// The reason. It also decides whether the Event is a Warning.
     pub reason: Reason,
-    /// The sentence, which says what to do next where something is to be done.
+    /// The message. It says what to do next if the user must act.
     pub message: String,
 }
 
@@ -53,18 +53,28 @@ pub enum Regarding {
     Node(NodeName, String),
 }
 
-/// One step: each is one request, and its answer comes back as a fact.
+/// One step. Each is one request, and its answer becomes a fact.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Step {
     /// A quorum read.
     Read(Read),
     /// A write to the API server.
     Write(Write),
-    /// A mutating call to EC2. Never sent but for a claim that is durable.
+    /// A mutating call to EC2. It is sent only for a durable claim.
     Call(Call),
 }
 
-/// A read that a decision needs (R1.6). Answers: [`crate::facts::Fact`]'s `…Read`.
+impl Step {
+    /// The same step, decided from another version of the object.
+    pub(crate) fn without_versions(&self) -> Self {
+        match self {
+            Self::Write(write) => Self::Write(write.clone().without_versions()),
+            step => step.clone(),
+        }
+    }
+}
+
+/// A read that a decision needs (R1.6). The answers are the variants `…Read` of [`crate::facts::Fact`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Read {
     /// GET of a pod.
@@ -77,28 +87,28 @@ pub enum Read {
     Reservation(Address),
     /// LIST of the `IPAddress`es whose label names this IP.
     Reservations(IpUid),
-    /// The pod's `ReplicaSet`, and every other one of its Deployment.
+    /// GET of the `ReplicaSet` of the pod, and LIST of all others of its Deployment.
     ReplicaSets(PodKey, String),
     /// `DescribeInstances` of one instance.
     Instance(InstanceId),
 }
 
-/// Are the status checks of an instance asked for?
+/// Whether the status checks of an instance are read too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Checks {
-    /// Yes (`DescribeInstanceStatus`), where the instance runs.
+    /// Yes (`DescribeInstanceStatus`), if the instance is running.
     Asked,
-    /// No.
+    /// No: only the state of the instance is read.
     NotAsked,
 }
 
-/// What is to be done for a node (fast failover).
+/// A step for a node (fast failover).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NodeStep {
-    /// `DescribeInstances` of its instance, and where that runs, its status checks, if they are asked for.
+    /// `DescribeInstances` of its instance, and, if it is running and the checks are asked for, its status checks.
     Ask(InstanceId, Checks),
-    /// Put our taint `out-of-service` on it (guarded by its version), for this reason.
+    /// Add our taint `out-of-service` to the Node (guarded by its `resourceVersion`), for this reason.
     SetTaint(ResourceVersion, Lost),
-    /// Take our taint off (guarded by its version), and no other.
+    /// Remove our taint, and no other one (guarded by the `resourceVersion` of the Node).
     RemoveTaint(ResourceVersion),
 }

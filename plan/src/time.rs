@@ -1,5 +1,5 @@
-//! Time, as the decisions know it: a moment is an [`Instant`], a length of time a [`Duration`]. This crate has no
-//! clock: `now` is an argument.
+//! Time for decisions: a moment is an [`Instant`], a length of time is a [`Duration`]. This crate has no clock: `now`
+//! is an argument.
 
 use core::time::Duration;
 
@@ -13,7 +13,7 @@ pub struct Instant(u64);
 impl Instant {
     /// The start of the clock: no moment is earlier.
     pub const START: Self = Self(0);
-    /// The last moment that can be expressed: it does not come.
+    /// The last possible moment: it is never reached.
     pub const NEVER: Self = Self(u64::MAX);
 
     /// The moment that is this number of milliseconds after the start of the clock.
@@ -34,14 +34,13 @@ impl Instant {
         self.0
     }
 
-    /// The moment that lies this much later; [`Instant::NEVER`] if that is too far ahead. A part of a
-    /// millisecond does not count.
+    /// The moment that is this much later; [`Instant::NEVER`] on overflow. Fractions of a millisecond are dropped.
     #[must_use]
     pub const fn plus(self, length: Duration) -> Self {
         Self(self.0.saturating_add(millis(length)))
     }
 
-    /// How long since `earlier`; zero if that lies ahead.
+    /// The time since `earlier`; zero if `earlier` is in the future.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))

@@ -1,4 +1,4 @@
-//! What EC2's answers mean, and how often it may be asked.
+//! The meaning of answers of EC2, and the rate limits of calls.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use std::collections::BTreeSet;
@@ -56,7 +56,7 @@ fn only_errors_that_affect_every_call_are_global() {
     assert_eq!(of_all.len(), 3, "{of_all:?}");
 }
 
-/// Takes every token that there is.
+/// Takes all tokens.
 fn drained(buckets: &mut Buckets, now: Instant) -> u64 {
     let mut taken = 0;
     while taken < 1000 && buckets.take(Action::Assign, now).is_ok() {

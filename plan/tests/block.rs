@@ -1,4 +1,4 @@
-//! Which addresses a block has to give, and what its texts may look like.
+//! The allocatable addresses of a block, and the syntax of its fields.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -74,7 +74,7 @@ fn aws_reserved_addresses_belong_to_the_subnet_not_the_block() {
     for kept in [0, 1, 2, 3, 255] {
         assert!(reserved(Ipv4Addr::new(10, 0, 0, kept), subnet), "{kept}");
     }
-    // The first of the block is no first of the subnet.
+    // The first address of the block is not the first address of the subnet.
     let block = block("10.0.0.16/28", &[]);
     assert_eq!(block.check(Ipv4Addr::new(10, 0, 0, 16), &[subnet]), Ok(()));
     assert_eq!(block.capacity(&[subnet]), 16);
@@ -114,7 +114,7 @@ fn a_block_has_a_range_and_exclusions() {
 #[test]
 fn a_subnet_with_several_ranges_allocates_each_address_once() {
     let block = block("10.0.0.0/23", &[]);
-    // Each reserves five: a range within another has its own besides those of the other.
+    // Each subnet CIDR has five reserved addresses.
     assert_eq!(
         block.capacity(&[net("10.0.0.0/24"), net("10.0.1.0/24")]),
         502
@@ -160,11 +160,11 @@ proptest! {
             .collect();
         prop_assert_eq!(block.capacity(&subnets), good.len() as u64);
         let lowest = good.into_iter().find(|address| !is_taken(*address));
-        let taken_to = |address: Ipv4Addr| {
+        let taken_until = |address: Ipv4Addr| {
             let row = (u32::from(address)..).map(Ipv4Addr::from).take_while(|address| is_taken(*address));
             row.last()
         };
-        prop_assert_eq!(block.lowest_free(&subnets, taken_to), lowest);
+        prop_assert_eq!(block.lowest_free(&subnets, taken_until), lowest);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! How what Mooring names is written, and read again.
+//! Formatting and parsing of names.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use mooring_plan::cloud::{InstanceState, Reassign};
@@ -25,7 +25,7 @@ fn the_label_of_a_block_has_its_name_under_our_domain() {
 #[test]
 fn a_version_and_the_id_of_a_claim_are_displayed_as_their_numbers() {
     assert_eq!(ResourceVersion(42).to_string(), "42");
-    // The status of an IP has it as text.
+    // The status of an IP contains it as text.
     assert_eq!(ClaimId::from(ResourceVersion(42)).to_string(), "42");
 }
 

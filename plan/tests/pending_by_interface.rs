@@ -1,4 +1,4 @@
-//! The unfinished claims of an interface are kept count of as facts come, and never looked for.
+//! The index of unfinished claims by ENI is updated with each fact and always equals the result of a full scan.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
 use std::collections::BTreeSet;
@@ -52,7 +52,7 @@ fn ip() -> impl Strategy<Value = Ip> {
     })
 }
 
-/// Every way in which an IP becomes known or is forgotten.
+/// All facts that add or remove an IP.
 fn fact() -> impl Strategy<Value = Fact> {
     let wrote = |ip: Ip| {
         let write = Write::AddFinalizer {

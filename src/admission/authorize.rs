@@ -1,9 +1,10 @@
-//! Whether the user who creates a pod, or the pod's service account, may use its IP (`--authorize-use`).
+//! Checks whether the user who creates a pod, or the service account of the pod, may use the IP (`--authorize-use`).
 //! Rules: R8.19, R8.21, R8.22.
 //!
-//! It is asked in the validating review alone. No object is stored without that review, it sees the account and the
-//! annotation that the pod is stored with, whatever other webhooks made of them, and it comes once: one question a
-//! pod. It is asked last, so that whose namespace may not have an IP still cannot find out that there is one.
+//! Only the validating review makes this check. No pod is stored without that review, it sees the final account and
+//! annotation (after all mutating webhooks), and it comes once for each pod, so there is one `SubjectAccessReview` for
+//! each pod. The check is the last one, so that a user in a namespace that may not use an IP cannot find out that
+//! the IP exists.
 
 use mooring_plan::admission::usage::{Requester, TrustedControllers};
 use tokio::time::timeout;
@@ -12,7 +13,7 @@ use super::cluster_reader::{ClusterReader, LIMIT, Right, unavailable};
 use super::{Allowed, Verdict};
 use crate::telemetry::chain;
 
-/// Allows the use of an IP only if the responsible subject has the right. Without `--authorize-use` nothing is asked.
+/// Allows the use of an IP only if the responsible subject has the right. Without `--authorize-use` it allows all.
 pub(super) async fn authorize<S: ClusterReader>(
     source: &S,
     trusted: Option<&TrustedControllers>,

@@ -1,4 +1,4 @@
-//! IPs and blocks as a watch shows them.
+//! Caches of IPs and blocks, filled by watches.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::{KnownIp, Snapshot};
 use crate::api::read::{Reduced, Whole};
 use crate::api::{Ip, IpBlock, watching};
 
-/// What the webhook keeps of IPs and blocks. The controller's watch fills it where one runs in the process.
+/// The caches of the webhook. If the controller runs in the same process, its watches fill them.
 #[derive(Clone, Debug, Default)]
 pub struct Caches(Arc<Kinds>);
 
@@ -26,7 +26,7 @@ struct Kinds {
 }
 
 impl Caches {
-    /// Takes what a watch of this kind shows. Other kinds are not kept.
+    /// Applies a watch event of this kind. Events of kinds other than IP and block are ignored.
     pub fn see(&self, kind: Kind, event: &Event<DynamicObject>) {
         match kind {
             Kind::Ip => self.0.ips.see(event, KnownIp::read),
@@ -35,9 +35,9 @@ impl Caches {
         }
     }
 
-    /// What is known of all blocks, and of the IPs that a pod's annotation can mean: the one of this name, or those that
-    /// have or ask for this address. A pod's review must not take longer with each IP that exists. Without an annotation:
-    /// of all IPs.
+    /// All cached blocks, and the cached IPs that the annotation of a pod can mean: the IP of this name, or those that
+    /// have or ask for this address. So the time of a pod review does not grow with the number of IPs. Without an
+    /// annotation: all IPs.
     pub(super) fn snapshot(&self, annotation: Option<&str>) -> Snapshot {
         let ips = match annotation {
             Some(annotation) => self.ips_meant(annotation),
@@ -57,12 +57,12 @@ impl Caches {
         self.0.ips.those(about)
     }
 
-    /// Returns once both kinds have been listed.
+    /// Returns when both kinds have been listed.
     pub async fn filled(&self) {
         tokio::join!(self.0.ips.filled(), self.0.blocks.filled());
     }
 
-    /// Fills them by watches of its own, for ever: for a process without a controller.
+    /// Fills the caches by separate watches. For a process without a controller. Never returns.
     pub async fn watch(self, client: Client) {
         tokio::join!(
             self.watch_kind::<Ip>(Kind::Ip, &client),
@@ -86,7 +86,7 @@ impl Caches {
     }
 }
 
-/// Reads a block. Its object is cloned: blocks are few.
+/// Reads a block. The object is cloned, because there are few blocks.
 pub(super) fn read_block(object: &DynamicObject) -> Result<IpBlock, impl Error + use<>> {
     object.clone().try_parse()
 }

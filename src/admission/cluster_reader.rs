@@ -1,4 +1,4 @@
-//! The reader of the objects and rights that a verdict depends on.
+//! The interface through which verdicts read objects and rights.
 
 use std::error::Error as StdError;
 use std::time::Duration;
@@ -9,18 +9,18 @@ use mooring_plan::admission::{Denial, DenyReason};
 
 use super::Snapshot;
 
-/// What the cluster's authorizer says.
+/// The answer of the authorizer of the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
-    /// The subject may.
+    /// The subject has the right.
     Granted,
-    /// The subject may not.
+    /// The subject does not have the right.
     Missing,
 }
 
-/// The reader of rights.
+/// Reads rights.
 pub trait Rights: Clone + Send + Sync + 'static {
-    /// Whether this subject may make this use of an IP.
+    /// Whether this subject may use the IP in this way.
     fn right(
         &self,
         subject: &Subject,
@@ -28,50 +28,50 @@ pub trait Rights: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Right, Unreadable>> + Send;
 }
 
-/// The longest that reading the objects again takes.
+/// Time limit for the second read of the objects.
 pub(super) const LIMIT: Duration = Duration::from_secs(1);
 
-/// Which objects a verdict depends on, besides IPs and blocks.
+/// The objects on which a verdict depends, in addition to IPs and blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dependencies {
-    /// The `IP` that this annotation means is read as it is now: a pod must not be given the UID of
-    /// one that has been deleted and created again since.
+    /// The `IP` that this annotation means is read from the API server: a pod must not get the UID of an IP that was
+    /// deleted and created again since.
     pub annotation: Option<String>,
-    /// The UID that the mutating review gave the pod, from such a read: an `IP` that the cache shows with this UID is not
-    /// read a second time.
+    /// The UID that the mutating review wrote into the pod, from such a read. If the cache shows the `IP` with this
+    /// UID, it is not read a second time.
     pub given: Option<String>,
-    /// The Node that a pod is bound to beforehand.
+    /// The Node that the new pod is already bound to (`spec.nodeName`).
     pub node: Option<String>,
-    /// The address whose `IPAddress` object says whose it is.
+    /// The address whose `IPAddress` object shows the owner of the address.
     pub address: Option<Address>,
-    /// The change cannot be undone: it is not allowed from a cache.
+    /// The change cannot be undone, so a cache is not enough to allow it.
     pub irrevocable: bool,
 }
 
-/// The objects cannot be read now.
+/// The objects cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("reading {what}")]
 pub struct Unreadable {
-    /// Which objects.
+    /// The objects that were read, in words.
     pub what: &'static str,
-    /// Why not.
+    /// The error of the read.
     pub source: Box<dyn StdError + Send + Sync>,
 }
 
-/// The reader of objects.
+/// Reads objects.
 pub trait ClusterReader: Rights {
-    /// The objects of a cache, which can be old or empty. An object that is in no cache and cannot be read in time is
-    /// left out.
+    /// The objects from the caches, which can be old or empty. An object that is in no cache and cannot be read in time
+    /// is left out.
     fn cached(&self, dependencies: &Dependencies) -> impl Future<Output = Snapshot> + Send;
 
-    /// As they are now.
+    /// The objects as the API server has them now.
     fn fresh(
         &self,
         dependencies: &Dependencies,
     ) -> impl Future<Output = Result<Snapshot, Unreadable>> + Send;
 }
 
-/// The refusal when something cannot be asked.
+/// The refusal when the API server does not answer a read or a question.
 pub(super) fn unavailable(why: &str) -> Denial {
     Denial::new(
         DenyReason::Unavailable,

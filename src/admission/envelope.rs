@@ -1,19 +1,19 @@
-//! What surrounds the object in a review. A review is read in two passes: the first finds its id and its operation,
-//! and whether it is JSON; the second reads what that operation needs, and nothing else.
+//! Parses the parts of a review around the object, in two passes. The first finds the id and the operation, and checks
+//! that the text is JSON. The second reads only the fields that the operation needs.
 
 use k8s_openapi::api::authentication::v1::UserInfo;
 use serde::de::{DeserializeOwned, MapAccess};
 
 use super::json_object::{Fields, Nested, Text, read, skip};
 
-/// The fields of a review that are always readable.
+/// The fields of a review that the first pass reads.
 #[derive(Debug, Default)]
 pub(super) struct Head {
     pub uid: String,
     pub operation: String,
 }
 
-/// The fields of a review that its operation needs.
+/// The fields of a review that the second pass reads.
 #[derive(Debug)]
 pub(super) struct Contents<T> {
     pub operation: String,
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn of_fields_with_one_name_the_last_counts_and_every_one_must_be_readable() {
+    fn the_last_of_fields_with_one_name_counts_and_each_must_be_readable() {
         let create =
             |fields: &str| format!(r#"{{"request": {{"operation": "CREATE", {fields}}}}}"#);
         assert_eq!(object(&create(r#""object": 1, "object": 2"#)), Ok(Some(2)));

@@ -1,11 +1,12 @@
-//! Verdicts that do not depend on the age of a cache.
+//! Evaluates rules so that the verdict does not depend on the age of a cache.
 //! Rule: R8.23.
 
 use super::cluster_reader::{ClusterReader, Dependencies, LIMIT, unavailable};
 use super::{Snapshot, Verdict};
 
-/// Evaluates a rule on the cache. A refusal because of other objects is evaluated again on the objects as they are now,
-/// and a change that cannot be undone on those alone. What the request alone is refused for causes no read.
+/// Evaluates a rule on the cache. If it refuses because of other objects, it is evaluated again on objects that are
+/// read from the API server. A change that cannot be undone is evaluated only on those. A refusal that depends on the
+/// request alone causes no read.
 pub(super) async fn evaluate<S: ClusterReader>(
     source: &S,
     dependencies: &Dependencies,

@@ -1,4 +1,4 @@
-//! The webhook's paths.
+//! The HTTP paths of the webhook.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use super::{ip, ipblock};
 use crate::api::{Ip, IpBlock};
 use crate::metrics::Metrics;
 
-/// The paths that are served, all by POST.
+/// The paths that are served. All use POST.
 pub const PATHS: [&str; 4] = [
     "/mutate/pod",
     "/validate/pod",
@@ -34,28 +34,28 @@ pub const PATHS: [&str; 4] = [
     "/validate/ipblock",
 ];
 
-/// Less than the API server waits (`timeoutSeconds` in `config/webhook`).
+/// Time limit of one review. It is shorter than the timeout of the API server (`timeoutSeconds` in `config/webhook`).
 const TIME: Duration = Duration::from_secs(3);
 
-/// What the webhook answers from.
+/// What the handlers of the webhook need.
 #[derive(Clone)]
 pub struct Webhook<S> {
-    /// The cluster's objects.
+    /// Reads the objects of the cluster.
     pub source: S,
-    /// What the API server's own admission is configured to do.
+    /// The configuration of the admission plugins of the API server.
     pub settings: Settings,
-    /// With `--authorize-use`, whose pods are judged by their own accounts.
+    /// With `--authorize-use`: the controllers whose pods are checked by the service accounts of the pods.
     pub authorize_use: Option<Arc<TrustedControllers>>,
-    /// Where it counts.
+    /// The metrics of the process.
     pub metrics: Metrics,
 }
 
-/// The webhook's paths.
+/// The router of all paths.
 pub fn router<S: ClusterReader>(webhook: Webhook<S>) -> Router {
     router_within(webhook, TIME, Limits::default())
 }
 
-/// The webhook's paths, each of which answers within this time and these limits.
+/// The router of all paths, with this time limit for each request and these limits.
 pub(super) fn router_within<S: ClusterReader>(
     webhook: Webhook<S>,
     time: Duration,
@@ -73,8 +73,8 @@ pub(super) fn router_within<S: ClusterReader>(
         .layer(from_fn_with_state(time, in_time))
 }
 
-/// A request is answered once its body is complete and it has a turn. Until its body is complete, its connection counts
-/// as idle.
+/// Handles a request after its body is complete and it has its permits. Until the body is complete, the connection
+/// counts as idle.
 async fn whole(State(limits): State<Limits>, request: HttpRequest, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let received = match limits.receive(body).await {
@@ -93,7 +93,7 @@ async fn whole(State(limits): State<Limits>, request: HttpRequest, next: Next) -
         .await
 }
 
-/// A slow body must not hold the API server's request.
+/// Answers with 504 after the time limit, so that a slow body does not block the request of the API server.
 async fn in_time(State(time): State<Duration>, request: HttpRequest, next: Next) -> Response {
     let answered = tokio::time::timeout(time, next.run(request)).await;
     answered.unwrap_or_else(|_| {
@@ -105,7 +105,7 @@ async fn in_time(State(time): State<Duration>, request: HttpRequest, next: Next)
     })
 }
 
-/// One kind of review: what it is called in metrics, and how it is decided.
+/// One kind of review: its name in metrics, its dependencies and its rule.
 struct ReviewKind<K> {
     name: &'static str,
     dependencies: fn(&Request<K>) -> Dependencies,
@@ -132,7 +132,7 @@ impl<K: Reviewed + Send + Sync> ReviewKind<K> {
         }
     }
 
-    /// The review's id, and what is answered to it.
+    /// The id of the review, and the verdict.
     async fn verdict<S: ClusterReader>(
         &self,
         webhook: &Webhook<S>,
@@ -154,7 +154,7 @@ impl<K: Reviewed + Send + Sync> ReviewKind<K> {
     }
 }
 
-/// What a verdict on a pod being created depends on. A change of a live one depends on nothing else.
+/// The dependencies of the verdict on a new pod. The verdict on an existing pod depends on no other object.
 fn pod_dependencies(request: &Request<Pod>) -> Dependencies {
     let Change::Create(pod) = &request.change else {
         return Dependencies::default();
@@ -169,7 +169,7 @@ fn pod_dependencies(request: &Request<Pod>) -> Dependencies {
     }
 }
 
-/// As [`pod_dependencies`], of a pod that the mutating review has seen.
+/// As [`pod_dependencies`], for a pod that has passed the mutating review.
 fn mutated_pod_dependencies(request: &Request<Pod>) -> Dependencies {
     let given = match &request.change {
         Change::Create(pod) if asks_for(pod).is_some() => given_uid(pod),
@@ -187,7 +187,7 @@ async fn mutating_pod<S: ClusterReader>(
 ) -> Response {
     let rule = |request: &Request<Pod>, snapshot: &Snapshot, settings| match &request.change {
         Change::Create(pod) => mutate_pod(pod, &request.namespace, snapshot, settings),
-        // A live pod's spec is never touched.
+        // The spec of an existing pod is never changed.
         Change::Update { .. } | Change::Delete(_) => Ok(super::Allowed::silently()),
     };
     ReviewKind {

@@ -1,4 +1,4 @@
-//! The rules for `IP`s.
+//! The admission rules for `IP`s.
 
 use mooring_plan::address::Address;
 use mooring_plan::admission::address::check;
@@ -10,10 +10,10 @@ use super::{Allowed, Change, KnownIp, Snapshot, Verdict};
 use crate::api::read::{UnreadableSpec, desired, desired_address};
 use crate::api::{Ip, IpSpec, check_routes};
 
-/// An `IP` is created, changed or deleted.
+/// Decides on the creation, update or deletion of an `IP`.
 ///
 /// # Errors
-/// It cannot have the address that it asks for, or says what cannot be meant.
+/// The IP cannot have the address that it asks for, or a field has an impossible value.
 pub fn validate_ip(change: &Change<Ip>, snapshot: &Snapshot) -> Verdict {
     match change {
         Change::Create(ip) => {
@@ -30,7 +30,7 @@ pub fn validate_ip(change: &Change<Ip>, snapshot: &Snapshot) -> Verdict {
     }
 }
 
-/// The address that the request needs to know the reservation of.
+/// The address whose reservation the verdict depends on. None: it depends on no reservation.
 #[must_use]
 pub fn address_wanted(change: &Change<Ip>) -> Option<Address> {
     match change {
@@ -46,7 +46,7 @@ fn name(ip: &Ip) -> &str {
     ip.metadata.name.as_deref().unwrap_or_default()
 }
 
-/// Names that are new in a spec must be possible. Names from before stay: they can be older than this check (R8.17).
+/// Checks new names in a spec. Earlier names are accepted: they can be older than this check (R8.17).
 fn named(old: Option<&Ip>, new: &Ip) -> Result<(), Denial> {
     let called = format!("IP \"{}\"", name(new));
     let allowed = new.spec.allowed_namespaces.as_ref();
@@ -70,7 +70,7 @@ fn named(old: Option<&Ip>, new: &Ip) -> Result<(), Denial> {
     }
 }
 
-/// Routes that are new must have an effect in the block that the IP lies in, as it is now.
+/// Checks that new routes have an effect in the block of the IP, with the present networks of the block.
 fn routed(old: Option<&Ip>, new: &Ip, block: &str, snapshot: &Snapshot) -> Verdict {
     let routes = &new.spec.routes;
     if routes.is_empty() || old.is_some_and(|old| old.spec.routes == *routes) {
@@ -95,7 +95,7 @@ fn routed(old: Option<&Ip>, new: &Ip, block: &str, snapshot: &Snapshot) -> Verdi
     }
 }
 
-/// The spec as the controller will read it.
+/// Reads the spec with the same code as the controller.
 fn readable(ip: &Ip) -> Result<DesiredIp, Denial> {
     desired(&ip.spec).map_err(|error| match error {
         UnreadableSpec::Address(error) => Denial::new(
@@ -145,7 +145,7 @@ fn is_full(snapshot: &Snapshot, block: &str) -> bool {
     status.is_some_and(|status| !status.subnet_cidrs.is_empty() && status.free == 0)
 }
 
-/// The fields that decide the place of the address.
+/// The fields that decide which address and block the IP gets.
 fn location(spec: &IpSpec) -> (Option<&str>, Option<&str>) {
     (spec.address.as_deref(), spec.block.as_deref())
 }
@@ -164,7 +164,7 @@ fn changed(old: &Ip, new: &Ip, snapshot: &Snapshot) -> Verdict {
     }
     readable(new)?;
     let blocks = snapshot.plan_blocks();
-    // Without an address it keeps the one that it has, whatever else it says.
+    // Without `spec.address` the IP keeps its reserved address.
     let desired = KnownIp::from(new).asked();
     let block = check(&desired, &blocks, &snapshot.plan_ips(), snapshot.parent())?;
     let Some(status) = &new.status else {

@@ -1,4 +1,4 @@
-//! The rules for `IPBlock`s.
+//! The admission rules for `IPBlock`s.
 
 use mooring_plan::admission::block::{check_delete, check_range, check_shrink};
 use mooring_plan::admission::syntax::{check_namespaces, check_node_labels};
@@ -12,10 +12,11 @@ use super::{Allowed, Change, Snapshot, Verdict};
 use crate::api::read::{UnreadableBlockSpec, block_spec, namespaces};
 use crate::api::{IpBlock, NodeSpec};
 
-/// An `IPBlock` is created, changed or deleted.
+/// Decides on the creation, update or deletion of an `IPBlock`.
 ///
 /// # Errors
-/// It cannot be read, says what cannot be meant, overlaps another, or an `IP` would lose its address.
+/// The block cannot be read, a field has an impossible value, the block overlaps another one, or an `IP` would lose
+/// its address.
 pub fn validate_ipblock(change: &Change<IpBlock>, snapshot: &Snapshot) -> Verdict {
     match change {
         Change::Create(block) => {
@@ -30,7 +31,7 @@ pub fn validate_ipblock(change: &Change<IpBlock>, snapshot: &Snapshot) -> Verdic
         Change::Update { new, .. } if new.is_being_deleted() => Ok(Allowed::silently()),
         Change::Update { old, new } => changed(old, new, snapshot),
         Change::Delete(block) => {
-            // One that cannot be read has no addresses to lose.
+            // A block that cannot be read has no addresses, so none can be lost.
             let Some(block) = plan_block(block) else {
                 return Ok(Allowed::silently());
             };
@@ -40,8 +41,8 @@ pub fn validate_ipblock(change: &Change<IpBlock>, snapshot: &Snapshot) -> Verdic
     }
 }
 
-/// Whether a block can have fewer addresses afterwards. A deletion cannot be undone, and addresses that were removed
-/// can belong to another block by then.
+/// Whether the change can remove addresses from a block. Such a change cannot be undone: another block may contain the
+/// addresses before the change is reverted.
 pub(super) fn takes_addresses_away(change: &Change<IpBlock>) -> bool {
     match change {
         Change::Create(_) => false,
@@ -55,7 +56,7 @@ fn name(block: &IpBlock) -> BlockName {
     BlockName::from(block.metadata.name.as_deref().unwrap_or_default())
 }
 
-/// Names that are new in a spec must be possible. Names from before stay: they can be older than this check (R8.17).
+/// Checks new names in a spec. Earlier names are accepted: they can be older than this check (R8.17).
 fn named(old: Option<&IpBlock>, new: &IpBlock) -> Result<(), Denial> {
     let name = name(new);
     let allowed = new.spec.allowed_namespaces.as_ref();
@@ -80,7 +81,7 @@ fn named(old: Option<&IpBlock>, new: &IpBlock) -> Result<(), Denial> {
     }
 }
 
-/// The spec as the controller will read it.
+/// Reads the spec with the same code as the controller.
 fn readable(block: &IpBlock) -> Result<BlockSpec, Denial> {
     block_spec(&block.spec).map_err(|error| {
         let (what, way_out) = match error {
@@ -124,7 +125,7 @@ fn changed(old: &IpBlock, new: &IpBlock, snapshot: &Snapshot) -> Verdict {
         .warning(narrowed(old, new, snapshot)))
 }
 
-/// An entry outside the range excludes nothing: most likely a mistake.
+/// The warning for an entry of `exclude` outside the range, which is most likely a mistake.
 fn useless(block: &IpBlock, range: &BlockRange) -> Option<String> {
     let outside = range.excluded().iter().find(|entry| {
         !range.contains(entry.network()) && !entry.contains(&range.cidr().network())
@@ -135,7 +136,7 @@ fn useless(block: &IpBlock, range: &BlockRange) -> Option<String> {
     ))
 }
 
-/// A spec without `allowedNamespaces` allows none.
+/// The warning for a spec without `allowedNamespaces`, which allows no namespace.
 fn allows_no_namespace(name: &BlockName, block: &IpBlock) -> Option<String> {
     let no_namespace =
         namespaces(block.spec.allowed_namespaces.as_deref()) == Namespaces::default();
@@ -146,7 +147,7 @@ fn allows_no_namespace(name: &BlockName, block: &IpBlock) -> Option<String> {
     })
 }
 
-/// A pod keeps its address when fewer namespaces are allowed. A warning says so.
+/// The warning that pods keep their addresses when their namespaces are not allowed any more.
 fn narrowed(old: &IpBlock, new: &IpBlock, snapshot: &Snapshot) -> Option<String> {
     let before = namespaces(old.spec.allowed_namespaces.as_deref());
     let after = namespaces(new.spec.allowed_namespaces.as_deref());

@@ -1,9 +1,9 @@
-//! Objects of a JSON text, read field by field. Other fields are skipped: they need not be readable, and take no
+//! Parses selected fields of JSON objects. Other fields are skipped: they need not match a schema, and take no
 //! memory.
 //!
-//! This does without `serde_json`'s `RawValue`. Its feature `raw_value` changes how every `Value` is read: a map with
+//! `RawValue` of `serde_json` is not used. Its feature `raw_value` changes how every `Value` is read: a map with
 //! the key `$serde_json::private::RawValue` is replaced by the text under that key, or is an error. Users choose keys
-//! of maps in a pod (`volumeAttributes`), and the controller's watch reads pods into `Value`s.
+//! of maps in a pod (`volumeAttributes`), and the watches of the controller read pods into `Value`s.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,9 +12,9 @@ use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// The fields of an object that are read.
+/// The fields of an object that are parsed.
 pub(super) trait Fields {
-    /// An object begins. Values of an earlier object of the same name no longer count.
+    /// Called at the begin of an object. It must discard the values of an earlier object of the same name.
     fn begin(&mut self);
 
     /// Reads the value of this field, or skips it. A field can occur more than once: the last value counts.
@@ -24,7 +24,7 @@ pub(super) trait Fields {
 /// Reads a text that is one object.
 ///
 /// # Errors
-/// The text is not JSON, is not an object, or a field that is read is not what it should be.
+/// The text is not JSON or not an object, or a parsed field has the wrong type.
 pub(super) fn read<F: Fields>(text: &str, fields: &mut F) -> Result<(), serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
     Nested(fields).deserialize(&mut reader)?;
@@ -36,7 +36,7 @@ pub(super) fn skip<'de, A: MapAccess<'de>>(value: &mut A) -> Result<(), A::Error
     value.next_value::<IgnoredAny>().map(drop)
 }
 
-/// The seed that reads an object into its fields.
+/// A serde seed that parses an object into its fields.
 pub(super) struct Nested<'a, F>(pub &'a mut F);
 
 impl<'de, F: Fields> DeserializeSeed<'de> for Nested<'_, F> {
@@ -115,8 +115,8 @@ impl<'de> Visitor<'de> for AnyText {
     }
 }
 
-/// A struct that is read from an object only. Derived structs can also be read from a list of their fields' values,
-/// and a patch that was made for an object does not fit a list.
+/// A struct that is parsed only from a JSON object. A derived `Deserialize` also accepts a list of the field values,
+/// to which a patch that was made for an object cannot be applied.
 #[derive(Debug)]
 pub struct Object<T>(pub T);
 

@@ -1,4 +1,4 @@
-//! What is kept of each `IP`: a whole one takes ten times the memory.
+//! The parts of an `IP` that the caches keep. The whole object takes ten times the memory.
 
 use kube::api::{DynamicObject, ObjectMeta};
 use mooring_plan::address::Address;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::api::read::{desired_address, namespaces};
 use crate::api::{Ip, IpSpec, IpStatus};
 
-/// An `IP`, as far as verdicts about it and about other objects depend on it.
+/// The parts of an `IP` that verdicts depend on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownIp {
     /// Its name.
@@ -20,7 +20,7 @@ pub struct KnownIp {
     pub uid: IpUid,
     /// Whether it is being deleted.
     pub deleting: bool,
-    /// The address that its spec asks for. One that cannot be read counts as none: the schema refuses it.
+    /// The address that its spec asks for. An address that cannot be parsed counts as none: the schema refuses it.
     pub desired: Option<Address>,
     /// The block that its spec names.
     pub block: Option<BlockName>,
@@ -28,17 +28,17 @@ pub struct KnownIp {
     pub namespaces: Namespaces,
     /// The address that is reserved for it.
     pub reserved: Option<Address>,
-    /// The block that it is reserved in.
+    /// The block that contains the reserved address.
     pub reserved_in: Option<BlockName>,
-    /// The pod that holds it, while one does.
+    /// The pod that holds the address. None: no pod holds it.
     pub holder: Option<PodKey>,
 }
 
 impl KnownIp {
-    /// Reads the object that a watch shows.
+    /// Reads an object from a watch event.
     ///
     /// # Errors
-    /// It does not match its schema.
+    /// The object does not match the schema.
     pub fn read(object: &DynamicObject) -> Result<Self, serde_json::Error> {
         let spec = IpSpec::deserialize(object.data.get("spec").unwrap_or(&Value::Null))?;
         let status = object.data.get("status").unwrap_or(&Value::Null);
@@ -66,7 +66,7 @@ impl KnownIp {
         self.namespaces.allow(namespace)
     }
 
-    /// What it asks for.
+    /// The address and the block that it asks for.
     #[must_use]
     pub fn asked(&self) -> Asked {
         Asked {
@@ -76,7 +76,7 @@ impl KnownIp {
         }
     }
 
-    /// As the rules on addresses see it.
+    /// Converts it to the input of the address rules.
     #[must_use]
     pub fn as_other(&self) -> Other {
         Other {

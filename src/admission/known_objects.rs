@@ -1,4 +1,4 @@
-//! The objects of one kind, as a watch shows them.
+//! The cached objects of one kind.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -17,7 +17,7 @@ pub(super) struct KnownObjects<T> {
 #[derive(Debug)]
 struct Objects<T> {
     known: HashMap<String, Arc<T>>,
-    /// Those that a list under way has shown. A list that breaks off says nothing.
+    /// Objects from a list that is not complete yet. An aborted list changes nothing.
     listing: HashMap<String, Arc<T>>,
 }
 
@@ -34,7 +34,7 @@ impl<T> Default for KnownObjects<T> {
 }
 
 impl<T> KnownObjects<T> {
-    /// Takes what a watch shows. What was known of an object stands while it cannot be read.
+    /// Applies a watch event. While an object cannot be read, its former version is kept.
     pub(super) fn see<E: std::error::Error>(
         &self,
         event: &Event<DynamicObject>,
@@ -76,21 +76,21 @@ impl<T> KnownObjects<T> {
         self.read().known.get(name).cloned()
     }
 
-    /// Those that are `wanted`, in any order.
+    /// The objects for which `wanted` is true, in any order.
     pub(super) fn those(&self, wanted: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
         let objects = self.read();
         let known = objects.known.values();
         known.filter(|object| wanted(object)).cloned().collect()
     }
 
-    /// Returns once a list was complete.
+    /// Returns after a first list was complete.
     pub(super) async fn filled(&self) {
-        // Fails only without a sender, and it is here.
+        // This fails only if the sender is dropped, and `self` owns the sender.
         let _ = self.filled.subscribe().wait_for(|filled| *filled).await;
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Objects<T>> {
-        // Each change is one insertion, removal or exchange: a panic elsewhere leaves nothing half done.
+        // Each change is one insertion, removal or swap, so a poisoned lock still protects consistent data.
         self.objects.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_complete_list_leaves_out_is_gone_and_a_list_that_breaks_off_says_nothing() {
+    fn a_complete_list_removes_absent_objects_and_a_broken_list_changes_nothing() {
         let known = KnownObjects::default();
         list(&known, [object("a"), object("b")]);
         see(&known, &Event::Init);

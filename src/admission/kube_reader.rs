@@ -1,5 +1,5 @@
-//! The cluster's objects: IPs and blocks from watches, others when a review needs them. Reviews that need the same
-//! object at the same time share one read, and the number of reads at a time is limited.
+//! Reads the objects of the cluster: IPs and blocks from caches, others when a review needs them. Reviews that need the
+//! same object at the same time share one read, and the number of concurrent reads is limited.
 //! Rules: R8.23, R8.26.
 
 use std::error::Error as StdError;
@@ -29,23 +29,23 @@ use super::{BoundNode, ClusterReader, Dependencies, KnownIp, Right, Rights, Snap
 use crate::api::read::{Reduced, Whole, reservation};
 use crate::api::{Ip, IpBlock, names, watching};
 
-/// The most reads of the API server at a time: more would not be answered sooner, and would delay the controller's.
+/// The most concurrent reads. More would not be answered sooner, and would delay the requests of the controller.
 const READS: usize = 32;
 
 /// All IPs and blocks.
 type Lists = (Vec<Arc<KnownIp>>, Vec<Arc<IpBlock>>);
 
-/// What is known of an `IP` at this moment.
+/// The result of a read of an `IP`.
 #[derive(Clone, Debug, Default)]
 enum IpSeen {
-    /// It was not asked for, or the API server did not answer in time.
+    /// There was no read, or the API server did not answer in time.
     #[default]
     Unknown,
-    /// It, if there is one of that name.
+    /// The present version. None: no IP has this name.
     Now(Option<Arc<KnownIp>>),
 }
 
-/// The cluster's objects, by caches and by the API server.
+/// Reads objects from caches and from the API server.
 #[derive(Clone)]
 pub struct KubeReader {
     client: Client,
@@ -58,7 +58,7 @@ pub struct KubeReader {
 }
 
 impl KubeReader {
-    /// From these caches and this API server.
+    /// Creates a reader for these caches and this API server.
     #[must_use]
     pub fn new(client: Client, caches: Caches) -> Self {
         let turns = Arc::new(Semaphore::new(READS));
@@ -74,7 +74,7 @@ impl KubeReader {
         }
     }
 
-    /// All as they are now. Many pods that ask for a missing IP share one list.
+    /// Lists all IPs and blocks from the API server. Reviews of many pods that ask for a missing IP share one list.
     async fn lists(&self) -> Result<Lists, Unreadable> {
         let client = self.client.clone();
         let lists = async move {
@@ -86,8 +86,8 @@ impl KubeReader {
         self.lists.or(lists).await
     }
 
-    /// A read that is shared by all callers that wait for the same object. The default if it takes too long, for this
-    /// caller or as a whole.
+    /// A read that is shared by all callers that wait for the same object. Returns the default value if the read, or
+    /// the wait of this caller, takes longer than [`LIMIT`].
     async fn read_once<K, T>(
         shared: &SingleFlightBy<K, T>,
         key: K,
@@ -97,11 +97,11 @@ impl KubeReader {
         K: Eq + Hash,
         T: Clone + Default + Send + Sync + 'static,
     {
-        // Boxed before all else: each that awaits it would hold a request to the API server in itself, twice.
+        // Box the future first: otherwise each future that awaits it contains the large request future, twice.
         in_time(shared.or(key, in_time(read).boxed())).await
     }
 
-    /// What is known of the Node; nothing where it cannot be read in time.
+    /// Reads the Node. `Unknown` if it cannot be read in time.
     async fn node(&self, name: Option<&str>) -> BoundNode {
         let Some(name) = name.map(str::to_owned) else {
             return BoundNode::Unknown;
@@ -118,7 +118,7 @@ impl KubeReader {
         Self::read_once(&self.nodes, name, read).await
     }
 
-    /// The owner of the address; none where it cannot be read in time: the controller reads it again.
+    /// Reads the owner of the address. None if it cannot be read in time: the controller checks it again.
     async fn parent(&self, address: Option<Address>) -> Option<Parent> {
         let address = address?;
         let kind = ApiResource::erase::<IPAddress>(&());
@@ -132,7 +132,7 @@ impl KubeReader {
         Self::read_once(&self.parents, address, read).await
     }
 
-    /// The `IP` as it is now.
+    /// Reads the `IP` from the API server.
     async fn ip(&self, name: &str) -> IpSeen {
         let ips: Api<Ip> = Api::all(self.client.clone());
         let (name, wanted) = (name.to_owned(), name.to_owned());
@@ -146,7 +146,7 @@ impl KubeReader {
     }
 }
 
-/// The value, or the default if it takes too long.
+/// The value, or the default value after [`LIMIT`].
 async fn in_time<T: Default>(read: impl Future<Output = T>) -> T {
     timeout(LIMIT, read).await.unwrap_or_default()
 }
@@ -189,10 +189,10 @@ impl Rights for KubeReader {
         let said =
             said.ok_or_else(|| unreadable("the review came back without a status".into()))?;
         if let Some(error) = said.evaluation_error {
-            // It may still be true: a binding to a role that is not there is such an error.
+            // The answer can still be right: for example, a binding to a role that does not exist causes such an error.
             tracing::info!(error, "not every rule on the use of an IP could be read");
         }
-        // `denied` goes with `allowed: false`, and says only that no other authorizer was asked.
+        // `denied` occurs only with `allowed: false`. It means only that no other authorizer was asked.
         Ok(if said.allowed {
             Right::Granted
         } else {
@@ -201,7 +201,8 @@ impl Rights for KubeReader {
     }
 }
 
-/// An `IP` has no namespace. The pod's is given, so that a `RoleBinding` there is enough, and gives nothing elsewhere.
+/// The review for this use. An `IP` has no namespace, so the namespace of the pod is used: then a `RoleBinding` in that
+/// namespace is enough, and gives no right elsewhere.
 fn asked(subject: &Subject, wanted: &Use) -> SubjectAccessReviewSpec {
     let Subject {
         user,
@@ -229,7 +230,7 @@ fn asked(subject: &Subject, wanted: &Use) -> SubjectAccessReviewSpec {
 
 impl ClusterReader for KubeReader {
     async fn cached(&self, dependencies: &Dependencies) -> Snapshot {
-        // The rule for a pod looks at no other IP.
+        // The rule for a pod reads no other IP.
         let snapshot = self.caches.snapshot(dependencies.annotation.as_deref());
         let meant = dependencies
             .annotation

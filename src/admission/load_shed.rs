@@ -1,5 +1,5 @@
-//! Limits of the reviews that are answered at the same time: neither many reviews nor one large review take the memory
-//! or the turn of others. A review beyond a limit is refused with 429 at once.
+//! Limits for concurrent reviews, so that neither many reviews nor one large review can use all memory or block the
+//! others. A review beyond a limit is refused with 429 at once.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use axum::response::{IntoResponse, Response};
 use http_body_util::BodyExt as _;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The API server sends objects of up to 1.5 MiB, on an update two of them.
+/// The most bytes of a body. The API server sends objects of up to 1.5 MiB, and two of them for an update.
 pub(super) const BODY: usize = 3 * 1024 * 1024;
-/// Reviews at a time, of one replica.
+/// The most concurrent reviews of one replica.
 const TURNS: usize = 256;
-/// Bytes of bodies at a time, of which growing may take twice as many.
+/// The most bytes of all bodies at a time. The buffers can take twice as much while they grow.
 const BYTES: usize = 32 * 1024 * 1024;
-/// JSON values of one review. A pod has some hundreds; three bytes can be one, and become two hundred when read.
+/// The most JSON values of one review. A pod has some hundreds. A value can have 3 bytes as text and 200 after parsing.
 pub(super) const VALUES: usize = 20_000;
-/// JSON values of all reviews at a time.
+/// The most JSON values of all concurrent reviews.
 const ALL_VALUES: usize = 200_000;
 
-/// What is left of each limit.
+/// Semaphores with the remaining permits of each limit.
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
     turns: Arc<Semaphore>,
@@ -28,7 +28,7 @@ pub(super) struct Limits {
     values: Arc<Semaphore>,
 }
 
-/// A review's part of each limit, until this is dropped.
+/// The permits of one review. They are returned when this is dropped.
 #[derive(Debug)]
 pub(super) struct Permits {
     _turn: OwnedSemaphorePermit,
@@ -36,23 +36,23 @@ pub(super) struct Permits {
     _values: OwnedSemaphorePermit,
 }
 
-/// A body, and its part of the limit of bytes.
+/// A body, with its permits of the byte limit.
 #[derive(Debug)]
 pub(super) struct Received {
     body: Vec<u8>,
     bytes: Option<OwnedSemaphorePermit>,
 }
 
-/// Why a review is not answered.
+/// Why a review is refused.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Shed {
-    /// It is larger than a review can be.
+    /// The body is larger than a review can be.
     #[error("a review has at most {BODY} bytes")]
     TooLarge,
     /// A limit is reached.
     #[error("too many reviews at a time: try again in a second")]
     Full,
-    /// The client closed the connection before the end.
+    /// The client closed the connection before the end of the body.
     #[error("the review could not be read to its end")]
     Broken(#[source] axum::Error),
 }
@@ -79,7 +79,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// For this number of reviews at a time, and of bytes of their bodies.
+    /// Limits for this number of concurrent reviews, and of bytes of their bodies.
     pub fn of(turns: usize, bytes: usize) -> Self {
         Self {
             turns: Arc::new(Semaphore::new(turns)),
@@ -100,7 +100,7 @@ impl Limits {
             if whole.len() + data.len() > BODY {
                 return Err(Shed::TooLarge);
             }
-            // Counted as they arrive: bytes that were only announced take no memory.
+            // Count bytes when they arrive: bytes that are only announced take no memory.
             let more = some_of(&self.bytes, data.len())?;
             match &mut bytes {
                 Some(bytes) => bytes.merge(more),
@@ -111,7 +111,7 @@ impl Limits {
         Ok(Received { body: whole, bytes })
     }
 
-    /// Gives a body a turn: an incomplete one takes none.
+    /// Takes the permits for a complete body. An incomplete body takes no permit except for its bytes.
     pub fn admit(&self, received: Received) -> Result<(Bytes, Permits), Shed> {
         let Received { body, bytes } = received;
         let permits = Permits {
@@ -129,7 +129,7 @@ fn some_of(semaphore: &Arc<Semaphore>, many: usize) -> Result<OwnedSemaphorePerm
     permits.map_err(|_| Shed::Full)
 }
 
-/// No fewer than this text has, as JSON, of values and names of fields.
+/// An upper bound of the number of values and field names in this JSON text.
 pub(super) fn values(text: &[u8]) -> usize {
     let (mut quoted, mut escaped, mut values) = (false, false, 1);
     for byte in text {

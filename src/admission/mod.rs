@@ -1,7 +1,7 @@
 //! The admission webhook: review in, verdict out, and the server around it.
 //!
-//! A verdict is a pure function of the request and of a [`Snapshot`] of other objects. Where a cached
-//! snapshot leads to a refusal, the objects are read again before it is final.
+//! A verdict is a pure function of the request and of a [`Snapshot`] of other objects. If a cached
+//! snapshot leads to a refusal, the objects are read again before the refusal is final.
 
 mod authorize;
 mod caches;
@@ -36,11 +36,11 @@ pub use server::{ConnectionLimit, End, serve};
 pub use snapshot::{BoundNode, Snapshot};
 pub use verdict::{Allowed, Verdict};
 
-/// What the API server's own admission is configured to do.
+/// The configuration of the admission plugins of the API server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// `--default-not-ready-toleration-seconds` of kube-apiserver (default 300): a toleration of this
-    /// length is the plugin's and not the user's.
+    /// `--default-not-ready-toleration-seconds` of kube-apiserver (default 300): a toleration with this
+    /// duration comes from the plugin, not from the user.
     pub default_toleration_seconds: i64,
 }
 

@@ -1,32 +1,32 @@
-//! A review, once it was read.
+//! A parsed review.
 
 use mooring_plan::admission::usage::Requester;
 
-/// What is to be done with an object.
+/// The requested operation on an object.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change<K> {
-    /// It is new.
+    /// The object is created.
     Create(K),
-    /// It is there and is to be changed.
+    /// The object is updated.
     Update {
-        /// As it is.
+        /// The present version.
         old: K,
-        /// As it is to be.
+        /// The requested version.
         new: K,
     },
-    /// It is to go.
+    /// The object is deleted.
     Delete(K),
 }
 
 /// A request for a verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request<K> {
-    /// The review's own id, which the answer repeats.
+    /// The id of the review, which the answer must repeat.
     pub uid: String,
-    /// The object's namespace; empty if it has none.
+    /// The namespace of the object. Empty if the object has none.
     pub namespace: String,
-    /// Who wants it.
+    /// The user that makes the request.
     pub requester: Requester,
-    /// What is to be done.
+    /// The requested operation.
     pub change: Change<K>,
 }

@@ -1,4 +1,4 @@
-//! Reviews: from the API server's bytes to a request, and from a verdict to the answer.
+//! Parses reviews of the API server, and builds the answer from a verdict.
 
 use std::fmt::Display;
 
@@ -19,18 +19,18 @@ use super::request::{Change, Request};
 use super::{Allowed, Verdict};
 use crate::api::{Ip, IpBlock};
 
-/// A body that is no review of such an object.
+/// The body is not a review of an object of this kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Malformed {
-    /// The review's id, as far as one could be found.
+    /// The id of the review. Empty if none was found.
     pub uid: String,
-    /// What the client is told.
+    /// The refusal that the client receives.
     pub denial: Denial,
 }
 
-/// What a review may be about.
+/// A kind of object that reviews are made for.
 pub trait Reviewed: Sized {
-    /// As much of it as is read.
+    /// The part of the object that is parsed.
     type Partial: DeserializeOwned + Into<Self>;
 }
 
@@ -46,7 +46,7 @@ impl Reviewed for IpBlock {
     type Partial = Self;
 }
 
-/// The id of the review that these bytes are, as far as one can be found.
+/// The id of the review in this body. Empty if none is found.
 #[must_use]
 pub fn uid_of(body: &[u8]) -> String {
     let head = str::from_utf8(body).map(Head::read);
@@ -56,7 +56,7 @@ pub fn uid_of(body: &[u8]) -> String {
     }
 }
 
-/// What is answered where deciding panicked: that one request is refused, and no other.
+/// The refusal after a panic in a rule. Only that one request is refused.
 #[must_use]
 pub fn fault() -> Denial {
     Denial::new(
@@ -66,10 +66,10 @@ pub fn fault() -> Denial {
     )
 }
 
-/// Reads a review. The id is read first, so that every refusal to read the rest carries the id of its review.
+/// Parses a review. The id is parsed first, so that an error in the rest is answered with the id of the review.
 ///
 /// # Errors
-/// The body is not JSON, no review, too large when read, or its object is not of this kind.
+/// The body is not JSON or not a review, it has too many values, or its object is not of this kind.
 pub fn read<K: Reviewed>(body: &[u8]) -> Result<Request<K>, Malformed> {
     let (text, head) = match str::from_utf8(body) {
         Ok(text) => (text, Head::read(text).map_err(|error| unread(&error))),
@@ -124,7 +124,7 @@ fn too_many_values() -> Denial {
 }
 
 fn unread(error: &serde_json::Error) -> Denial {
-    // The shape of a review that is JSON is wrong in one way only.
+    // A review that is valid JSON can have only one error here: it has no request.
     if error.is_data() {
         bad("the review has no request".to_owned())
     } else {
@@ -172,7 +172,7 @@ pub fn answer(uid: String, verdict: Verdict) -> AdmissionReview<DynamicObject> {
 fn allow(mut response: AdmissionResponse, allowed: Allowed) -> AdmissionResponse {
     response.allowed = true;
     response.result = Status::default();
-    // The API server puts the webhook's name before the key.
+    // The API server adds the name of the webhook as a prefix of the key.
     let granted = allowed
         .granted
         .map(|address| ("granted".to_owned(), address));

@@ -1,4 +1,4 @@
-//! Reads that are shared: callers that want the same value at the same time wait for one read.
+//! Shared reads: callers that need the same value at the same time wait for one read.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -10,20 +10,20 @@ use futures::future::Shared;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinError;
 
-/// The most reads of one value at a time. A caller that comes while one runs does not wait for its end first; with more,
-/// callers would share less.
+/// The most concurrent reads of one value. With two, a caller that comes during a read need not wait for its end. With
+/// more, callers would share less.
 const AT_A_TIME: usize = 2;
 
-/// What a read will give. It ends without a value where the read failed.
+/// The future result of a read. It ends without a value if the read fails.
 type Outcome<T> = Shared<oneshot::Receiver<T>>;
 
 /// The reads of one value.
 #[derive(Debug)]
 struct Reads<T> {
-    /// The read that has not begun: a caller that asks now gets its result.
+    /// The read that has not started yet. Callers that come now share its result.
     next: Mutex<Option<Outcome<T>>>,
     running: Semaphore,
-    /// Of all values: the most reads at a time.
+    /// The limit of concurrent reads of all values.
     turns: Arc<Semaphore>,
 }
 
@@ -37,20 +37,20 @@ impl<T> Reads<T> {
     }
 
     fn next(&self) -> MutexGuard<'_, Option<Outcome<T>>> {
-        // Each change is one assignment: a panic elsewhere leaves nothing half done.
+        // Each change is one assignment, so a poisoned lock still protects consistent data.
         self.next.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// How a caller comes to its value.
+/// How a caller gets the value.
 enum Part<T> {
-    /// By a read that another caller has asked for.
+    /// From the read of another caller.
     Shares(Outcome<T>),
-    /// By a read of its own.
+    /// From its own read.
     Reads(oneshot::Sender<T>, Outcome<T>),
 }
 
-/// A value that is read at most twice at a time.
+/// A value with at most two concurrent reads.
 #[derive(Debug)]
 pub(super) struct SingleFlight<T>(Arc<Reads<T>>);
 
@@ -61,16 +61,17 @@ impl<T> Clone for SingleFlight<T> {
 }
 
 impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
-    /// Each read takes one of these turns.
+    /// Each read takes one permit of `turns`.
     pub fn new(turns: Arc<Semaphore>) -> Self {
         Self(Arc::new(Reads::new(turns)))
     }
 
-    /// A reading that began after this call: `read`, or that of another caller that waits. It goes on when this call is
-    /// dropped: if each caller began again, with less time left than the one before, none would get an answer.
+    /// The result of a read that started after this call: of `read`, or of the read of another caller that waits. The
+    /// read continues if this call is dropped: if each caller started again with less time left, none would get an
+    /// answer.
     ///
     /// # Errors
-    /// The error of `read`. It is not shared: callers that waited for that read make another.
+    /// The error of `read`. It is not shared: callers that waited for that read start another one.
     pub async fn or<E: Send + 'static>(
         &self,
         read: impl Future<Output = Result<T, E>> + Send + 'static,
@@ -106,13 +107,13 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
     ) -> Result<T, E> {
         let reads = Arc::clone(&self.0);
         let reading = tokio::spawn(async move {
-            // Neither is ever closed.
+            // Neither semaphore is ever closed, so this cannot fail.
             let _running = reads.running.acquire().await;
             let _turn = reads.turns.acquire().await;
-            // It begins: what is asked from now on is answered by another.
+            // The read starts now. Later callers need another read.
             drop(reads.next().take());
             if tell.is_closed() {
-                // All who wanted it have given up.
+                // No caller waits any more.
                 return None;
             }
             Some(read.await.inspect(|value| {
@@ -124,13 +125,13 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
         match read.map_err(JoinError::try_into_panic) {
             Ok(Some(read)) => read,
             Err(Ok(panic)) => std::panic::resume_unwind(panic),
-            // The runtime shuts down: this caller has not given up.
+            // This caller still waits, so the task was cancelled because the runtime shuts down.
             Ok(None) | Err(Err(_)) => std::future::pending().await,
         }
     }
 }
 
-/// As [`SingleFlight`], for each key. A key without a reading is removed.
+/// As [`SingleFlight`], for each key. A key without a read is removed.
 #[derive(Debug)]
 pub(super) struct SingleFlightBy<K, T> {
     keys: Arc<Mutex<HashMap<K, Weak<Reads<T>>>>>,
@@ -147,7 +148,7 @@ impl<K, T> Clone for SingleFlightBy<K, T> {
 }
 
 impl<K: Eq + Hash, T: Clone + Send + Sync + 'static> SingleFlightBy<K, T> {
-    /// Each read takes one of these turns.
+    /// Each read takes one permit of `turns`.
     pub fn new(turns: Arc<Semaphore>) -> Self {
         Self {
             keys: Arc::default(),
@@ -155,7 +156,7 @@ impl<K: Eq + Hash, T: Clone + Send + Sync + 'static> SingleFlightBy<K, T> {
         }
     }
 
-    /// A reading of `key` that was begun after this was asked for.
+    /// The result of a read of `key` that started after this call.
     pub async fn or(&self, key: K, read: impl Future<Output = T> + Send + 'static) -> T {
         let shared = self.of(key);
         let read = shared.or(async { Ok::<T, Infallible>(read.await) });

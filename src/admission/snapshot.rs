@@ -1,4 +1,4 @@
-//! The other objects that a verdict depends on, as they were at one moment.
+//! A snapshot of the other objects that a verdict depends on.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use mooring_plan::names::BlockName;
 use super::KnownIp;
 use crate::api::IpBlock;
 
-/// What is known of the Node that a pod was bound to beforehand.
+/// The Node that a new pod is already bound to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum BoundNode {
-    /// It was not asked for, or the API server did not answer.
+    /// There was no read, or the API server did not answer.
     #[default]
     Unknown,
-    /// There is none of that name.
+    /// No Node has this name.
     Absent,
-    /// It has these labels.
+    /// The Node has these labels.
     Labelled(BTreeMap<String, String>),
 }
 
-/// Other objects, as they were at one moment; only read.
+/// Other objects at one moment. Read-only.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     ips: Vec<Arc<KnownIp>>,
@@ -36,7 +36,7 @@ fn name_of(metadata: &kube::api::ObjectMeta) -> &str {
 }
 
 impl Snapshot {
-    /// Of all IPs and blocks, in any order.
+    /// A snapshot of these IPs and blocks, in any order.
     #[must_use]
     pub fn new(mut ips: Vec<Arc<KnownIp>>, mut blocks: Vec<Arc<IpBlock>>) -> Self {
         // A verdict must not depend on the order of a cache.
@@ -49,21 +49,21 @@ impl Snapshot {
         }
     }
 
-    /// With what is known of the pod's Node.
+    /// Sets the Node of the pod.
     #[must_use]
     pub fn with_node(mut self, node: BoundNode) -> Self {
         self.node = node;
         self
     }
 
-    /// With whose the `IPAddress` object of the address is.
+    /// Sets the owner of the address, from its `IPAddress` object.
     #[must_use]
     pub fn with_parent(mut self, parent: Option<Parent>) -> Self {
         self.parent = parent;
         self
     }
 
-    /// With an `IP` as it was just read, or without it if it is gone.
+    /// Replaces an `IP` with the version that was just read, or removes it if it does not exist any more.
     #[must_use]
     pub fn with_ip_now(mut self, name: &str, now: Option<Arc<KnownIp>>) -> Self {
         self.ips.retain(|ip| ip.name.as_str() != name);
@@ -80,7 +80,7 @@ impl Snapshot {
             .map(AsRef::as_ref)
     }
 
-    /// The `IP` that has this address; if there is none, the one that asks for it.
+    /// The `IP` that has this address. If there is none, the one that asks for it.
     #[must_use]
     pub fn ip_at(&self, address: Address) -> Option<&KnownIp> {
         let asks = |ip: &&Arc<KnownIp>| ip.desired == Some(address);
@@ -92,7 +92,7 @@ impl Snapshot {
             .map(AsRef::as_ref)
     }
 
-    /// The `IP` that a pod's annotation means: by name, or by address.
+    /// The `IP` that the annotation of a pod means, by name or by address.
     #[must_use]
     pub fn ip_meant(&self, annotation: &str) -> Option<&KnownIp> {
         self.ip(annotation)
@@ -113,20 +113,19 @@ impl Snapshot {
             .map(AsRef::as_ref)
     }
 
-    /// What is known of the pod's Node.
+    /// The Node of the pod.
     #[must_use]
     pub const fn node(&self) -> &BoundNode {
         &self.node
     }
 
-    /// Whose the `IPAddress` object of the address is.
+    /// The owner of the address, from its `IPAddress` object.
     #[must_use]
     pub const fn parent(&self) -> Option<&Parent> {
         self.parent.as_ref()
     }
 
-    /// The blocks, as the rules on addresses see them. One whose spec cannot be read is left out: it
-    /// can have no address.
+    /// The blocks as input of the address rules. A block whose spec cannot be read is left out: it has no addresses.
     #[must_use]
     pub fn plan_blocks(&self) -> Vec<KnownBlock> {
         self.blocks
@@ -135,14 +134,14 @@ impl Snapshot {
             .collect()
     }
 
-    /// The IPs, as the rules on addresses see them.
+    /// The IPs as input of the address rules.
     #[must_use]
     pub fn plan_ips(&self) -> Vec<Other> {
         self.ips.iter().map(|ip| ip.as_other()).collect()
     }
 }
 
-/// A block, as the rules on addresses see it.
+/// A block as input of the address rules. None: its spec cannot be read.
 #[must_use]
 pub fn plan_block(block: &IpBlock) -> Option<KnownBlock> {
     Some(KnownBlock {

@@ -1,51 +1,51 @@
-//! What the answer to a review is.
+//! The verdict on a review.
 
 use json_patch::{Patch, PatchOperation};
 use mooring_plan::admission::Denial;
 use mooring_plan::admission::usage::Use;
 
-/// The request may pass.
+/// The request is allowed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allowed {
-    /// What the client is shown.
+    /// Warnings for the client.
     pub warnings: Vec<String>,
-    /// What is changed on the object; empty: nothing.
+    /// The mutations of the object. May be empty.
     pub patch: Patch,
-    /// What it makes of an IP: with `--authorize-use`, only with the right to that.
+    /// How the object uses an IP. With `--authorize-use` the request is allowed only with the right to this use.
     pub uses: Option<Use>,
-    /// Who was granted which address, for the API server's audit log.
+    /// Which address was granted to which pod, for the audit log of the API server.
     pub granted: Option<String>,
 }
 
 impl Allowed {
-    /// With nothing to say.
+    /// Allowed, without warnings or mutations.
     #[must_use]
     pub fn silently() -> Self {
         Self::default()
     }
 
-    /// With a warning, if there is one.
+    /// Adds these warnings.
     #[must_use]
     pub fn warning(mut self, warning: impl IntoIterator<Item = String>) -> Self {
         self.warnings.extend(warning);
         self
     }
 
-    /// With this use of an IP.
+    /// Sets the use of an IP.
     #[must_use]
     pub fn using(mut self, wanted: Use) -> Self {
         self.uses = Some(wanted);
         self
     }
 
-    /// With this in the audit log.
+    /// Sets the text for the audit log.
     #[must_use]
     pub fn granting(mut self, granted: String) -> Self {
         self.granted = Some(granted);
         self
     }
 
-    /// With these changes.
+    /// Sets the mutations.
     #[must_use]
     pub fn changing(mut self, operations: Vec<PatchOperation>) -> Self {
         self.patch = Patch(operations);
@@ -53,5 +53,5 @@ impl Allowed {
     }
 }
 
-/// Pass, or a refusal with a way out.
+/// Allowed, or a refusal that says what to do.
 pub type Verdict = Result<Allowed, Denial>;

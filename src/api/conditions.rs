@@ -1,4 +1,4 @@
-//! Conditions of our objects: a list with one entry a type, whose times mean something.
+//! Conditions of Mooring's objects: a list with one entry for each type, with correct transition times.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
@@ -10,36 +10,37 @@ pub const READY: &str = "Ready";
 pub const RESERVED: &str = "Reserved";
 /// The address is on its holder's ENI.
 pub const ATTACHED: &str = "Attached";
-/// The node part has programmed the address. It is there while the address is attached and the block has `spec.node`.
+/// The node part has programmed the address. The condition exists while the address is attached and the block has
+/// `spec.node`.
 pub const PROGRAMMED: &str = "Programmed";
-/// The target of the block's probe sees the address. It is there while the address is attached, the block has
-/// `spec.node.probe`, and the node part has found something for the present claim.
+/// The target of the probe sees the address. The condition exists while the address is attached, the block has
+/// `spec.node.probe`, and the node part has reported an outcome for the present claim.
 pub const VERIFIED: &str = "Verified";
-/// Of a block: an ENI is used that the VPC CNI may manage.
+/// For a block: it uses an ENI that the VPC CNI may manage.
 pub const SHARED_WITH_CNI: &str = "SharedWithCNI";
-/// Of a block: an address of it is on an ENI and no `IP` explains it.
+/// For a block: an address of it is on an ENI and no `IP` explains it.
 pub const ORPHANED_ADDRESS: &str = "OrphanedAddress";
-/// Of a block: too many pods vanished at the same time, which may be a fault.
+/// For a block: too many pods vanished at the same time, which may be a fault.
 pub const BRAKE_ENGAGED: &str = "BrakeEngaged";
 
-/// What is to be said, without the time.
+/// A condition to write, without its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Saying {
     /// The condition's type.
     pub condition: &'static str,
-    /// Whether it holds.
+    /// Whether the status is `True`.
     pub holds: bool,
-    /// The word for it.
+    /// The reason.
     pub reason: Reason,
-    /// The sentence: what is, and what to do next.
+    /// The message: the present state, and what to do next.
     pub message: String,
-    /// `metadata.generation` of the spec that this was said of.
+    /// `metadata.generation` of the spec that the condition describes.
     pub generation: i64,
 }
 
 impl Saying {
-    /// The condition as it goes into the object. `lastTransitionTime` is kept from `before` unless
-    /// the status turned, so that saying the same again changes nothing.
+    /// The condition for the object. `lastTransitionTime` is kept from `before` unless the status changes, so that to
+    /// write the same condition again changes nothing.
     #[must_use]
     pub fn after(self, before: &[Condition], now: &Time) -> Condition {
         let status = if self.holds { "True" } else { "False" };
@@ -56,7 +57,7 @@ impl Saying {
         }
     }
 
-    /// Puts the condition into the list, in its place if it is there already.
+    /// Writes the condition into the list. An existing entry of its type is replaced at its position.
     pub fn put(self, conditions: &mut Vec<Condition>, now: &Time) {
         let next = self.after(conditions, now);
         match conditions
@@ -75,7 +76,7 @@ pub fn find<'a>(conditions: &'a [Condition], condition: &str) -> Option<&'a Cond
     conditions.iter().find(|entry| entry.type_ == condition)
 }
 
-/// Whether the condition is there and `True`.
+/// Whether the condition exists and is `True`.
 #[must_use]
 pub fn holds(conditions: &[Condition], condition: &str) -> bool {
     find(conditions, condition).is_some_and(|entry| entry.status == "True")

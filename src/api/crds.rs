@@ -1,4 +1,4 @@
-//! The kinds as `CustomResourceDefinition`s: what `mooring crds` prints and `config/crd` holds.
+//! The kinds as `CustomResourceDefinition`s: the output of `mooring crds` and the content of `config/crd`.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
     CustomResourceDefinition, JSONSchemaProps, JSONSchemaPropsOrArray,
@@ -7,7 +7,7 @@ use kube::CustomResourceExt;
 
 use super::{Ip, IpBlock, IpNode};
 
-/// A kind could not be written as YAML.
+/// A kind cannot be converted to YAML.
 #[derive(Debug, thiserror::Error)]
 #[error("writing the CustomResourceDefinition {name} as YAML")]
 pub struct CrdError {
@@ -34,9 +34,9 @@ pub fn definitions() -> [CustomResourceDefinition; 3] {
     })
 }
 
-/// The derive lets every optional field be null, which `has()` in a rule takes for given; where null
-/// is not allowed, the API server drops it instead. And it keeps the line breaks of our sources,
-/// which `kubectl explain` would break once more.
+/// Corrects the derived schema. It allows null for every optional field, and `has()` in a CEL rule is true for null.
+/// Without `nullable` the API server drops a null. Also joins the lines of descriptions, because `kubectl explain`
+/// wraps them itself.
 fn tidy(schema: &mut JSONSchemaProps) {
     schema.nullable = None;
     if let Some(description) = &mut schema.description {
@@ -61,7 +61,7 @@ fn tidy(schema: &mut JSONSchemaProps) {
 /// One kind as YAML.
 ///
 /// # Errors
-/// It cannot be written as YAML.
+/// The kind cannot be converted to YAML.
 pub fn yaml(definition: &CustomResourceDefinition) -> Result<String, CrdError> {
     serde_yaml::to_string(definition).map_err(|source| CrdError {
         name: definition.metadata.name.clone().unwrap_or_default(),
@@ -72,7 +72,7 @@ pub fn yaml(definition: &CustomResourceDefinition) -> Result<String, CrdError> {
 /// All kinds as YAML documents separated by `---`.
 ///
 /// # Errors
-/// A kind cannot be written as YAML.
+/// A kind cannot be converted to YAML.
 pub fn crds() -> Result<String, CrdError> {
     let documents = definitions()
         .iter()

@@ -260,7 +260,7 @@ impl Ip {
         self.status.as_ref()?.reserved_address()
     }
 
-    /// The pod that holds it, while one does.
+    /// The pod that holds the address. None: no pod holds it.
     #[must_use]
     pub fn holder(&self) -> Option<PodKey> {
         self.status.as_ref()?.holder()
@@ -272,7 +272,7 @@ impl Ip {
         self.metadata.deletion_timestamp.is_some()
     }
 
-    /// The ENI that the address may be taken from although nothing explains it there.
+    /// The ENI that the address may be taken from although no status explains it there.
     #[must_use]
     pub fn take_from(&self) -> Option<InterfaceId> {
         let annotations = self.metadata.annotations.as_ref()?;
@@ -296,8 +296,7 @@ impl IpStatus {
         PodKey::parse(pod)
     }
 
-    /// What tells the present claim from every other one. None: there is no claim. One from before there were ids
-    /// has 0.
+    /// The id of the present claim. None: there is no claim. A claim that was written before ids existed has the id 0.
     #[must_use]
     pub fn present_claim(&self) -> Option<String> {
         let id = self.claim_id.as_deref().unwrap_or("0");

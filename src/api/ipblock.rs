@@ -66,7 +66,8 @@ pub struct IpBlockSpec {
              'must be an IPv4 CIDR, such as 203.0.113.0/24'".into()
         )),
         validation = Rule::new("!isCIDR(self) || cidr(self).masked() == cidr(self)").message(
-            // The API server finds the same with + too costly: it knows no limit of a CIDR's length.
+            // The API server rejects the same text with + as too costly, because it knows no limit for the length of a
+            // CIDR.
             Message::Expression("'has bits set behind its prefix: write %s'.format([string(cidr(self).masked())])".into())
         )
     )]
@@ -125,7 +126,7 @@ pub struct IpBlockSpec {
     #[x_kube(
         validation = Rule::new("self.matches('^([0-9]+h)?([0-9]+m)?([0-9]+s)?$') && self.size() > 0")
             .message("must be a length of time in hours, minutes and seconds, such as 30s or 1m30s"),
-        // What has more digits is longer, and duration() may not be able to read it.
+        // A value with more digits is too long, and duration() may not be able to parse it.
         validation = Rule::new(
             "!self.matches('[0-9]{6}') && \
              (!self.matches('^([0-9]{1,5}[hms])+$') || duration(self) <= duration('24h'))"
@@ -161,7 +162,7 @@ pub struct NodeSelector {
         "additionalProperties" = {"type": "string", "maxLength": 63}
     ))]
     #[x_kube(
-        // The syntax of keys is left to the webhook: they have no limit of length, which makes a pattern too costly.
+        // The webhook checks the syntax of keys: they have no length limit here, so a pattern would be too costly.
         validation = Rule::new(
             "self.all(k, !k.startsWith('ip.wgtwo.com/') && !k.startsWith('ip.wgtwo.com.node-restriction.kubernetes.io/'))"
         ).message("must choose nodes by labels of your own: leave nodeSelector out, and Mooring labels the nodes"),
@@ -216,11 +217,11 @@ pub struct IpBlockStatus {
     pub conditions: Vec<Condition>,
 }
 
-/// `spec.failoverAfter` is not a length of time.
+/// `spec.failoverAfter` is not a duration.
 #[derive(Debug, thiserror::Error)]
 #[error("spec.failoverAfter \"{text}\" is not a length of time: write it as 30s or 1m30s")]
 pub struct FailoverAfterError {
-    /// What stands there.
+    /// The value.
     pub text: String,
 }
 
@@ -228,15 +229,15 @@ impl IpBlockSpec {
     /// The range, without the excluded addresses.
     ///
     /// # Errors
-    /// The CIDR or an excluded entry is not what it should be.
+    /// The CIDR or an excluded entry cannot be parsed.
     pub fn range(&self) -> Result<BlockRange, ParseError> {
         BlockRange::parse(&self.cidr, self.excluded.iter().map(String::as_str))
     }
 
-    /// How long a node may be away before an address leaves a pod being deleted there.
+    /// How long a node may be away before an address leaves a pod that is being deleted there.
     ///
     /// # Errors
-    /// It is not a length of time.
+    /// The value is not a duration.
     pub fn failover_after(&self) -> Result<Duration, FailoverAfterError> {
         let text = if self.failover_after.is_empty() {
             FAILOVER_AFTER
@@ -250,8 +251,8 @@ impl IpBlockSpec {
 }
 
 impl IpBlock {
-    /// The subnet's CIDRs as the controller saw them; empty until its first look. One that does not
-    /// parse is left out: the controller writes them canonically.
+    /// The CIDRs of the subnet, from the status. Empty until the controller has written the first status. A CIDR that
+    /// cannot be parsed is left out.
     #[must_use]
     pub fn subnet_cidrs(&self) -> Vec<Cidr> {
         let cidrs = self
@@ -271,8 +272,7 @@ impl IpBlock {
         self.metadata.deletion_timestamp.is_some()
     }
 
-    /// The labels that a node must have to carry addresses of the block, where an administrator
-    /// keeps them.
+    /// The labels that a node must have to carry addresses of the block. None: Mooring labels the nodes.
     #[must_use]
     pub fn node_labels(&self) -> Option<&BTreeMap<String, String>> {
         self.spec

@@ -1,8 +1,9 @@
-//! Lengths of time, as specs have them.
+//! Parses durations in specs.
 
 use std::time::Duration;
 
-/// Reads what the schema lets pass. (kube's own `Duration` panics at `1h-5m`, and at what is too long.)
+/// Parses a duration that the schema accepts. (`Duration` of kube panics for `1h-5m`, and for values that are too
+/// long.)
 pub(super) fn length(text: &str) -> Option<Duration> {
     let (mut rest, mut seconds) = (text, 0);
     for (unit, long) in [('h', 3600), ('m', 60), ('s', 1)] {

@@ -1,7 +1,7 @@
-//! The kinds, names and reasons that a user sees.
+//! The kinds, names and reasons that users see.
 //!
-//! What the API server holds is text; the one reader from it to the types that decisions are made
-//! of lies here too, so that two rooms never read one field differently.
+//! The only reader that converts objects of the API server to the types of `plan` is here too, so that all parts
+//! of Mooring read each field in the same way.
 
 pub mod conditions;
 pub mod crds;

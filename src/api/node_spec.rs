@@ -67,18 +67,18 @@ pub struct Route {
     pub optional: bool,
 }
 
-/// A field that cannot be meant.
+/// A field has an impossible value.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum NodeSpecError {
-    /// Not a canonical CIDR.
+    /// The value is not a canonical CIDR.
     #[error("{field} \"{text}\" is not a canonical IPv4 CIDR")]
     Cidr {
         /// The field.
         field: &'static str,
-        /// What it says.
+        /// The value.
         text: String,
     },
-    /// Not an address.
+    /// The value is not an address.
     #[error("routes.via \"{0}\" is not an IPv4 address")]
     Via(String),
     /// A route that has no effect.
@@ -91,18 +91,18 @@ pub enum NodeSpecError {
         /// The internal network.
         internal: Ipv4Net,
     },
-    /// The same network twice.
+    /// The same network occurs twice.
     #[error("there are two routes to {0}")]
     Twice(Ipv4Net),
-    /// Too many.
+    /// The list is too long.
     #[error("{field} has {count} entries, and at most 64 are possible")]
     TooMany {
         /// The field.
         field: &'static str,
-        /// How many there are.
+        /// The number of entries.
         count: usize,
     },
-    /// The probe.
+    /// The probe is not valid.
     #[error(transparent)]
     Probe(#[from] ProbeError),
 }
@@ -128,10 +128,10 @@ fn few(field: &'static str, count: usize) -> Result<(), NodeSpecError> {
 }
 
 impl Route {
-    /// Network and gateway.
+    /// Parses network and gateway.
     ///
     /// # Errors
-    /// One of them is not what it should be.
+    /// One of them cannot be parsed.
     pub fn parse(&self) -> Result<(Ipv4Net, Option<Ipv4Addr>), NodeSpecError> {
         let via = self
             .via
@@ -141,10 +141,10 @@ impl Route {
     }
 }
 
-/// Checks routes: each can be read, and no network is there twice.
+/// Checks that each route can be parsed, and no network occurs twice.
 ///
 /// # Errors
-/// The first that is wrong.
+/// The first error.
 pub fn check_routes(routes: &[Route]) -> Result<(), NodeSpecError> {
     few("routes", routes.len())?;
     let mut networks = Vec::new();
@@ -159,7 +159,7 @@ pub fn check_routes(routes: &[Route]) -> Result<(), NodeSpecError> {
 }
 
 impl NodeSpec {
-    /// The internal networks, if they are given.
+    /// The internal networks. None: the field is left out.
     ///
     /// # Errors
     /// One is not a canonical CIDR.
@@ -168,10 +168,10 @@ impl NodeSpec {
         self.internal.as_ref().map(read).transpose()
     }
 
-    /// Checks the fields by themselves and against each other.
+    /// Checks each field, and the fields against each other.
     ///
     /// # Errors
-    /// The first that is wrong.
+    /// The first error.
     pub fn check(&self) -> Result<(), NodeSpecError> {
         self.check_networks()?;
         self.probe.as_ref().map_or(Ok(()), |probe| {
@@ -179,10 +179,10 @@ impl NodeSpec {
         })
     }
 
-    /// The same without the probe.
+    /// As `check`, without the probe.
     ///
     /// # Errors
-    /// The first that is wrong.
+    /// The first error.
     pub fn check_networks(&self) -> Result<(), NodeSpecError> {
         check_routes(&self.routes)?;
         few("internal", self.internal.as_ref().map_or(0, Vec::len))?;
@@ -201,7 +201,7 @@ impl NodeSpec {
     /// Checks that routes, of the block or of an IP, do not lie within an internal network.
     ///
     /// # Errors
-    /// The first that does, or that cannot be read.
+    /// The first route that does, or that cannot be parsed.
     pub fn check_not_internal(&self, routes: &[Route]) -> Result<(), NodeSpecError> {
         let internal = self.internal()?.unwrap_or_default();
         for route in routes {
@@ -217,7 +217,7 @@ impl NodeSpec {
     }
 }
 
-/// The private ranges of RFC 1918 and RFC 6598, and the CIDRs of the block's subnet.
+/// The private ranges of RFC 1918 and RFC 6598, and the CIDRs of the subnet of the block.
 #[must_use]
 pub fn internal_by_default(subnets: &[Ipv4Net]) -> Vec<Ipv4Net> {
     [

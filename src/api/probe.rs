@@ -1,4 +1,4 @@
-//! How the node part finds out which source address the other side sees.
+//! The probe: the node part asks a target which source address it sees.
 #![allow(
     clippy::doc_markdown,
     reason = "kubectl explain shows these lines as they are"
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::length::length;
 
-/// `interval` where it is left out.
+/// The default of `interval`.
 const INTERVAL: &str = "30s";
 /// The shortest interval: an attempt ends within 3 s.
 const SHORTEST: Duration = Duration::from_secs(5);
@@ -43,7 +43,7 @@ pub struct Probe {
     #[x_kube(
         validation = Rule::new("self.matches('^([0-9]+h)?([0-9]+m)?([0-9]+s)?$') && self.size() > 0")
             .message("must be a length of time in hours, minutes and seconds, such as 30s or 2m"),
-        // What has more digits is longer, and duration() may not be able to read it.
+        // A value with more digits is too long, and duration() may not be able to parse it.
         validation = Rule::new(
             "!self.matches('[0-9]{6}') && (!self.matches('^([0-9]{1,5}[hms])+$') || \
              (duration(self) >= duration('5s') && duration(self) <= duration('1h')))"
@@ -56,13 +56,13 @@ fn interval() -> String {
     INTERVAL.to_owned()
 }
 
-/// A probe that cannot be meant.
+/// The probe has an impossible value.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum ProbeError {
     /// The target is not host and port.
     #[error("probe.target \"{0}\" is not host:port, such as 198.51.100.7:7000")]
     Target(String),
-    /// The interval is not a length of time, or too short or too long.
+    /// The interval is not a duration, or is too short or too long.
     #[error("probe.interval \"{0}\" is not a length of time from 5s to 1h, such as 30s or 2m")]
     Interval(String),
     /// Packets to the target never leave with the address.
@@ -75,7 +75,7 @@ pub enum ProbeError {
         "probe.target {target} lies within the internal network {internal}, which never sees the address"
     )]
     Internal {
-        /// The target.
+        /// The address of the target.
         target: Ipv4Addr,
         /// The internal network.
         internal: Ipv4Net,
@@ -86,7 +86,7 @@ impl Probe {
     /// Host and port of the target.
     ///
     /// # Errors
-    /// It is not host:port.
+    /// The target is not host:port.
     pub fn target(&self) -> Result<(&str, u16), ProbeError> {
         let wrong = || ProbeError::Target(self.target.clone());
         let (host, port) = self.target.rsplit_once(':').ok_or_else(wrong)?;
@@ -101,7 +101,7 @@ impl Probe {
     /// How often each address is probed.
     ///
     /// # Errors
-    /// It is not a length of time, or too short or too long.
+    /// The interval is not a duration, or is too short or too long.
     pub fn interval(&self) -> Result<Duration, ProbeError> {
         let text = match self.interval.as_str() {
             "" => INTERVAL,
@@ -112,10 +112,10 @@ impl Probe {
             .ok_or_else(|| ProbeError::Interval(text.to_owned()))
     }
 
-    /// Checks the fields, and a target that is an address against the networks. (A name is looked up by the nodes.)
+    /// Checks the fields. A target that is an address is also checked against the networks. (The nodes look up a name.)
     ///
     /// # Errors
-    /// The first that is wrong.
+    /// The first error.
     pub fn check(&self, routes: &[Ipv4Net], internal: &[Ipv4Net]) -> Result<(), ProbeError> {
         let (host, _) = self.target()?;
         self.interval()?;

@@ -1,4 +1,4 @@
-//! Which of the reasons are bad news.
+//! Which reasons are warnings.
 
 pub use mooring_plan::reason::Reason;
 

@@ -1,4 +1,4 @@
-//! How objects are listed and watched.
+//! Parameters of lists and watches.
 
 use futures::{Stream, TryStreamExt as _};
 use kube::Api;
@@ -8,14 +8,15 @@ use kube::runtime::{WatchStreamExt as _, watcher};
 
 use super::read::{Fields, Reduced};
 
-/// The most objects in one answer to the list that a watch begins with. An answer is parsed into trees that take many times
-/// the memory of what is kept of the objects, of six kinds at a time, and that memory does not go back to the system.
+/// Page size of the first list of a watch. An answer is parsed into trees that take many times the memory of the fields
+/// that are kept, for six kinds at a time, and the allocator does not return that memory to the system.
 const WATCH_PAGE: u32 = 25;
 
-/// The most objects in one answer to another list. Only one runs at a time, and a new leader waits for it.
+/// Page size of other lists. Only one runs at a time, and a new leader waits for it.
 const LIST_PAGE: u32 = 100;
 
-/// The server ends a watch after this time, in seconds (R1.22). A connection on which nothing arrives for a little longer is broken.
+/// The API server ends a watch after this time, in seconds (R1.22). A connection without data for a little longer is
+/// broken.
 pub const WATCH_SECONDS: u32 = 45;
 
 /// A watch that begins with a list.
@@ -26,7 +27,7 @@ pub fn watch() -> watcher::Config {
         .page_size(WATCH_PAGE)
 }
 
-/// A list, and then what changes, with the fields that are used. It never ends: what fails is tried again.
+/// The events of a list and of the following watch, with the fields that are used. It never ends: errors are retried.
 pub fn events<F: Fields>(
     api: Api<Reduced<F>>,
     config: watcher::Config,
@@ -44,13 +45,13 @@ fn unreduced<F>(event: Event<Reduced<F>>) -> Event<DynamicObject> {
     }
 }
 
-/// The first page of a list. Without a resourceVersion it is the most recent there is.
+/// Parameters of the first page of a list. Without a resourceVersion the list has the newest version.
 #[must_use]
 pub fn list() -> ListParams {
     ListParams::default().limit(LIST_PAGE)
 }
 
-/// The next page, if there is one; `continue_token` is the one of the last page.
+/// Parameters of the next page. None: there is none. `continue_token` is the one of the last page.
 #[must_use]
 pub fn next_page(continue_token: Option<String>) -> Option<ListParams> {
     let token = continue_token.filter(|token| !token.is_empty())?;

@@ -1,11 +1,11 @@
-//! Whether it is asked who may use an IP.
+//! The flags for authorization of the use of an IP.
 
 use std::sync::Arc;
 
 use clap::Args as ClapArgs;
 use mooring_plan::admission::usage::TrustedControllers;
 
-/// What can be said of that.
+/// The flags.
 #[derive(Debug, ClapArgs)]
 #[group(id = "authorize")]
 pub struct Args {
@@ -26,7 +26,8 @@ pub struct Args {
 }
 
 impl Args {
-    /// The controllers whose pods are checked by the rights of their own service accounts; none: no right is checked.
+    /// The controllers whose pods are checked by the rights of the service accounts of the pods. None: no right is
+    /// checked.
     pub fn trusted(&self) -> Option<Arc<TrustedControllers>> {
         let trusted = || Arc::new(self.trusted_controllers.iter().cloned().collect());
         self.authorize_use.then(trusted)
@@ -65,7 +66,7 @@ mod tests {
             *trusted,
             ["a:b", "c", "d"].map(str::to_owned).into_iter().collect()
         );
-        // Alone they would do nothing.
+        // Without --authorize-use the flag would have no effect.
         read("--trusted-controllers=a:b").unwrap_err();
     }
 }

@@ -15,11 +15,11 @@ use crate::metrics::Metrics;
 use crate::telemetry::{Part, Readiness, chain, date};
 use crate::tls::{self, CertificateNotice, Lifetimes, SelfManaged, Serving, Trust};
 
-/// A new certificate is published for two looks before it is served, since replicas and API servers read late.
+/// A new certificate is published for two intervals before it is served, because replicas and API servers read late.
 const SETTLING: u32 = 2;
-/// The one before stays published for twenty looks after it was replaced.
+/// A replaced certificate stays published for this number of intervals.
 const OVERLAP: u32 = 20;
-/// A certificate has to outlast that.
+/// The shortest lifetime of a certificate, in intervals. It must be longer than both.
 const SHORTEST: u32 = 40;
 
 /// Who makes the certificate.
@@ -31,7 +31,7 @@ pub enum Source {
     SelfManaged,
 }
 
-/// What can be said of the certificate.
+/// The flags of the certificate.
 #[derive(Debug, ClapArgs)]
 #[group(id = "certificate")]
 pub struct Args {
@@ -67,7 +67,7 @@ pub struct Args {
     cert_interval: Duration,
 }
 
-/// Times that contradict each other.
+/// `--cert-interval` and `--cert-lifetime` contradict each other.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "--cert-interval {interval:?} must be greater than zero, and --cert-lifetime {lifetime:?} at least {SHORTEST} \
@@ -80,7 +80,7 @@ pub struct InvalidCertificateTimes {
 
 type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// What serves the certificate, and the tasks that keep it up to date.
+/// The TLS configuration, and the tasks that keep the certificate up to date.
 pub struct Certificate {
     pub config: Arc<ServerConfig>,
     pub keeping: Task,
@@ -89,7 +89,7 @@ pub struct Certificate {
 }
 
 impl Args {
-    /// Times that contradict each other.
+    /// Checks that the interval and the lifetime fit together.
     pub fn check(&self) -> Result<(), InvalidCertificateTimes> {
         let lasts = self.cert_interval.saturating_mul(SHORTEST) <= self.cert_lifetime;
         if self.cert_interval.is_zero() || !lasts {
@@ -101,7 +101,7 @@ impl Args {
         Ok(())
     }
 
-    /// Serves it, as far as there is one.
+    /// Creates the TLS configuration and the tasks. Handshakes fail until there is a certificate.
     pub fn start(
         &self,
         client: &Client,

@@ -6,29 +6,29 @@ use kube::{Client, Config};
 
 use crate::supervise::BoxError;
 
-/// A connection without data is given up after this time. Watches end themselves after 45 s (R1.22), so
-/// that only a half-open connection lasts longer.
+/// A connection without data is closed after this time. The server ends a watch after 45 s (R1.22), so that only a
+/// half-open connection reaches the limit.
 const SILENCE: Duration = Duration::from_secs(55);
-/// A write or a read of the lease that takes longer is of no use: the deadline for renewing is 10 s.
+/// The same for the lease. A slower read or write is useless, because the renew deadline is 10 s.
 const LEASE_SILENCE: Duration = Duration::from_secs(5);
-/// How long connecting may take.
+/// Time limit for a connect.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// The clients that the process has.
+/// The Kubernetes clients of the process.
 pub struct Clients {
-    /// For everything but the lease.
+    /// For all requests except those for the lease.
     pub general: Client,
-    /// For the lease alone: nothing that is slow for others makes it late.
+    /// For the lease only, so that slow requests of others do not delay it.
     pub lease: Client,
 }
 
-/// Clients by the usual chain: `KUBECONFIG`, `~/.kube/config`, the pod's service account.
+/// Clients from the usual sources: `KUBECONFIG`, `~/.kube/config`, the service account of the pod.
 pub async fn clients() -> Result<Clients, BoxError> {
     let mut config = Config::infer().await?;
     config.connect_timeout = Some(CONNECT);
     config.reset_reader_on_write = true;
-    // They would repeat a write long after it was decided on, up to 15 times: what is repeated is the
-    // caller's decision.
+    // Disable retries: kube would repeat a write up to 15 times, long after the decision. The caller decides on
+    // retries.
     config.default_retry = false;
     let mut lease = config.clone();
     config.read_timeout = Some(SILENCE);

@@ -1,11 +1,11 @@
-//! Lengths of time, as flags have them.
+//! Parses durations in flags.
 
 use std::str::FromStr as _;
 use std::time::Duration;
 
 use crate::supervise::BoxError;
 
-/// A length of time such as `15s`, `1m30s` or `500ms`.
+/// Parses a duration such as `15s`, `1m30s` or `500ms`.
 pub(super) fn duration(text: &str) -> Result<Duration, BoxError> {
     let duration = Duration::try_from(jiff::SignedDuration::from_str(text)?)
         .map_err(|_| "a length of time cannot be negative")?;

@@ -15,14 +15,14 @@ use super::signals::signals;
 use crate::supervise::BoxError;
 use crate::telemetry::{self, LogFormat, chain};
 
-/// How many connections are answered at the same time. Others wait.
+/// The most connections that are answered at the same time. Others wait.
 const TOGETHER: usize = 256;
-/// How long an answer may take to be sent.
+/// Time limit for sending an answer.
 const SENDING: Duration = Duration::from_secs(3);
-/// How long is waited after a connection that could not be accepted: most often too many files are open.
+/// Wait after a failed accept, which is most often caused by too many open files.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What `mooring echo` can be told.
+/// The flags of `mooring echo`.
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     /// Address to listen on
@@ -33,7 +33,7 @@ pub struct Args {
     log_format: LogFormat,
 }
 
-/// Answers until told to end.
+/// Serves until a signal arrives.
 pub fn run(Args { listen, log_format }: Args) -> Result<(), BoxError> {
     telemetry::init(log_format)?;
     tokio::runtime::Builder::new_current_thread()
@@ -48,20 +48,20 @@ pub fn run(Args { listen, log_format }: Args) -> Result<(), BoxError> {
         })
 }
 
-/// Answers each connection with the address that it comes from, until a signal comes. Answers that are being sent then
-/// are sent to their end.
+/// Answers each connection with its source address until a signal arrives. Then it finishes the answers that are being
+/// sent.
 async fn serve(listener: TcpListener, mut signals: mpsc::Receiver<&'static str>, together: usize) {
     let free = Arc::new(Semaphore::new(together));
     let mut answers = JoinSet::new();
     let signal = loop {
         let accepted = async {
-            // The semaphore is never closed.
+            // The semaphore is never closed, so this is always `Some`.
             let permit = Arc::clone(&free).acquire_owned().await.ok();
             (permit, listener.accept().await)
         };
         tokio::select! {
             signal = signals.recv() => break signal,
-            // What has ended is taken out.
+            // Remove the tasks that have ended.
             Some(_) = answers.join_next() => {}
             (permit, accepted) = accepted => match accepted {
                 Ok((stream, from)) => {
@@ -119,7 +119,7 @@ mod tests {
         let (listener, address) = listener().await;
         let (_told, signals) = mpsc::channel(1);
         tokio::spawn(serve(listener, signals, 1));
-        // More than are answered at the same time.
+        // More connections than are answered at the same time.
         let asking: Vec<_> = (0..20).map(|_| tokio::spawn(ask(address))).collect();
         for answer in asking {
             assert_eq!(answer.await.unwrap(), "127.0.0.1\n");

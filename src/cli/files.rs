@@ -1,12 +1,12 @@
-//! How many files the process may have open: connections, above all.
+//! The limit of open files. Most of them are network connections.
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 
-/// Enough for every seat of the webhook and of the metrics, for reads and for calls.
+/// Enough files for all connections of the webhook and of the metrics, for API requests and for calls of EC2.
 const ENOUGH: u64 = 4096;
 
-/// Raises the soft limit, which is often 1024, as far as is needed and as the hard one lets. Returns what it is then;
-/// None: there is none.
+/// Raises the soft limit, which is often 1024, to 4096 or to the hard limit, whichever is lower. Returns the resulting
+/// soft limit. None: unlimited.
 pub fn raise() -> Option<u64> {
     let mut limit = getrlimit(Resource::Nofile);
     let most = limit.maximum.unwrap_or(ENOUGH).min(ENOUGH);
@@ -42,7 +42,7 @@ mod tests {
         setrlimit(Resource::Nofile, low).unwrap();
         let most = before.maximum.unwrap_or(ENOUGH).min(ENOUGH);
         assert_eq!(raise(), Some(most));
-        // One that is high already stays.
+        // A limit that is high enough is not changed.
         setrlimit(Resource::Nofile, before).unwrap();
         let expected = before.current.map(|current| current.max(most));
         assert_eq!(raise(), expected);

@@ -1,9 +1,9 @@
-//! Who this process is among the replicas.
+//! The identity of this process among the replicas.
 
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
-/// A name for the lease: the one given, which must be no other process's; else the pod's or the host's
-/// and a random suffix, since a container that is restarted keeps its pod's name but is another process.
+/// The identity for the lease: `given`, which no other process may use. Otherwise the name of the pod or the host with
+/// a random suffix, because a restarted container has the same pod name but is another process.
 pub fn identity(given: Option<String>) -> String {
     given.unwrap_or_else(|| {
         let name = variable("POD_NAME")
@@ -12,7 +12,7 @@ pub fn identity(given: Option<String>) -> String {
             .map(|name| name.trim().to_owned())
             .filter(|name| !name.is_empty())
             .unwrap_or_else(|| "mooring".to_owned());
-        // The standard library seeds each hasher at random.
+        // The standard library seeds each hasher with random numbers.
         let random = RandomState::new().build_hasher().finish();
         format!("{name}_{random:016x}")
     })

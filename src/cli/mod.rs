@@ -41,7 +41,7 @@ enum Command {
     Crds,
 }
 
-/// What `main` does: reads the command line, does what it says, and says on stderr why it could not.
+/// Parses the command line and runs the command. Prints an error to stderr.
 #[must_use]
 pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
@@ -54,7 +54,7 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             let error: BoxError = error;
-            // Nowhere to say that stderr is closed.
+            // If stderr is closed, the error cannot be reported.
             let _ = writeln!(std::io::stderr(), "mooring: {}", chain(error.as_ref()));
             ExitCode::FAILURE
         }

@@ -11,17 +11,17 @@ use super::clients::clients;
 use super::signals::signals;
 use crate::node::kernel::{Events, Part};
 use crate::node::objects::Objects;
-use crate::node::probe::{Limits, Outcomes};
+use crate::node::probe::{Limits, ProbeResults};
 use crate::node::reconcile::{Reconciler, Reports, run as reconcile};
 use crate::node::settings::NodeSettings;
 use crate::node::{probe, report, watch as objects};
 use crate::supervise::BoxError;
 use crate::telemetry::{self, LogFormat};
 
-/// How long `--cleanup` tries.
+/// Time limit of `--cleanup`.
 const CLEANUP: Duration = Duration::from_secs(30);
 
-/// What `mooring node` can be told.
+/// The flags of `mooring node`.
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     /// The name of this Node
@@ -54,7 +54,7 @@ fn mark(text: &str) -> Result<u32, std::num::ParseIntError> {
     }
 }
 
-/// Runs until told to end. What is in the kernel then stays, so that traffic goes on.
+/// Runs until a signal arrives. The state of the kernel is kept, so that traffic continues.
 pub fn run(args: Args) -> Result<(), BoxError> {
     telemetry::init(args.log_format)?;
     let settings = NodeSettings::new(args.mark_mask, args.rule_priority, args.first_table)?
@@ -92,11 +92,11 @@ async fn start(args: Args, settings: NodeSettings) -> Result<(), BoxError> {
         Ok("the watch of the objects")
     });
     tasks.spawn(async move {
-        // Until every list is complete the kernel stays as it is.
+        // Until all lists are complete, the kernel is not changed.
         let known = shown.wait_for(Option::is_some).await?.clone();
         sender.send_replace(known.unwrap_or_default());
         tracing::info!("all objects are known");
-        let (found, outcomes) = watch::channel(Outcomes::new());
+        let (found, outcomes) = watch::channel(ProbeResults::new());
         let probing = probe::run(reconciler.orders(), found, Limits::default());
         let reporting = report::run(client, args.node_name, reports, outcomes);
         let forwarding = async move {

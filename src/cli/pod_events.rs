@@ -7,7 +7,7 @@ use crate::api::names;
 use crate::events::{NewEvent, Poster, Queue, Reporter, Subject};
 use crate::telemetry::chain;
 
-/// Posts Events on the pod of this process. Outside of a pod it posts none.
+/// Posts Events on the pod of this process. Outside of a pod it posts nothing.
 #[derive(Clone)]
 pub struct PodEvents(Option<(Subject, Queue)>);
 
@@ -31,7 +31,7 @@ impl PodEvents {
     /// Posts a Warning. An Event that cannot be posted is logged.
     pub fn warn(&self, reason: &'static str, note: String) {
         let Some((pod, queue)) = &self.0 else { return };
-        // A full queue says so in the log.
+        // A full queue is logged by the queue itself.
         let _ = queue.put(NewEvent {
             subject: pod.clone(),
             event_type: "Warning",

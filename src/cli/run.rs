@@ -25,12 +25,12 @@ use crate::metrics::Metrics;
 use crate::supervise::{BoxError, Stage, Supervisor, Times, serve_http};
 use crate::telemetry::{self, LogFormat, Part, Readiness};
 
-/// A call in flight ends within 5 s, then the lease goes back.
+/// Time limit for the shutdown of the controller. A call in flight ends within 5 s, then the lease is released.
 const DECIDING: Duration = Duration::from_secs(8);
-/// For reviews that were begun before the drain was over; the API server waits 4 s at most for one.
+/// Time limit for reviews that were begun before the end of the drain. The API server waits at most 4 s for one.
 const CLOSING: Duration = Duration::from_secs(6);
 
-/// What `mooring run` can be told.
+/// The flags of `mooring run`.
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     /// Address of the webhook
@@ -104,7 +104,7 @@ struct InvalidLeaseTimings {
     duration: Duration,
 }
 
-/// Runs until told to end.
+/// Runs until a signal arrives.
 pub fn run(args: Args) -> Result<(), BoxError> {
     telemetry::init(args.log_format)?;
     let (retry, renew, duration) = (
@@ -144,7 +144,7 @@ pub fn run(args: Args) -> Result<(), BoxError> {
 }
 
 async fn start(args: Args) -> Result<(), BoxError> {
-    // Before anything can fail slowly: a signal during the start ends it as one later does.
+    // Install the handlers before any slow step, so that a signal during the start ends the process as it does later.
     let signals = signals()?;
     let metrics = Metrics::new();
     let readiness = Readiness::new();
@@ -188,7 +188,7 @@ async fn start(args: Args) -> Result<(), BoxError> {
     Ok(())
 }
 
-/// Starts what answers reviews: the certificate's watch, the caches, the server.
+/// Starts the webhook: the certificate tasks, the caches and the server.
 async fn webhook(
     args: &Args,
     clients: &Clients,
@@ -241,7 +241,7 @@ async fn webhook(
     Ok(())
 }
 
-/// Starts what takes decisions.
+/// Starts the controller.
 async fn controller(
     args: Args,
     clients: Clients,
@@ -269,8 +269,8 @@ async fn controller(
             burst: args.ec2_burst,
             per_second: args.ec2_per_second,
         },
-        // After the controller has ended, the webhook answers from what it knew, until the drain is over: what a pod or
-        // a refusal depends on is read again then as well.
+        // After the controller has ended, the caches are not updated any more. Until the drain is over, the webhook
+        // still uses them: the objects that a pod or a refusal depends on are always read again.
         observer: caches
             .map(|caches| -> Observer { Arc::new(move |kind, event| caches.see(kind, event)) }),
         on_synced: Box::new(move || ready.set(Part::Watches, true)),
@@ -279,7 +279,7 @@ async fn controller(
     supervisor.spawn(Stage::Deciding, "the controller", controller::run(options));
 }
 
-/// An address that cannot be listened on.
+/// The process cannot listen on an address.
 #[derive(Debug, thiserror::Error)]
 #[error("listening on {address} for {what}")]
 struct Listen {
@@ -295,7 +295,7 @@ async fn listen(address: SocketAddr, what: &'static str) -> Result<TcpListener, 
         source,
     };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
-    // Port 0 takes a free port, which is shown here.
+    // With port 0 the system chooses a free port: log it.
     tracing::info!(address = %listener.local_addr().map_err(failed)?, "listening for {what}");
     Ok(listener)
 }

@@ -5,7 +5,7 @@ use tokio::sync::mpsc;
 
 use crate::supervise::BoxError;
 
-/// SIGTERM and SIGINT, as they come.
+/// A channel that receives the name of each SIGTERM and SIGINT.
 pub fn signals() -> Result<mpsc::Receiver<&'static str>, BoxError> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;

@@ -1,4 +1,4 @@
-//! The cloud that addresses are attached in.
+//! The cloud provider: EC2.
 
 pub mod ec2;
 
@@ -6,21 +6,21 @@ use std::error::Error as StdError;
 
 use mooring_plan::outcome::{Action, Outcome};
 
-/// A call that did not succeed.
+/// A call that failed.
 #[derive(Debug, thiserror::Error)]
 #[error("ec2:{action} for {object}: {code}: {message}")]
 pub struct CloudError {
-    /// The call; with `ec2:` before it also the permission that it needs.
+    /// The action. With the prefix `ec2:` it is also the IAM permission that the call needs.
     pub action: Action,
     /// What it was made for, in words.
     pub object: String,
-    /// What the answer means.
+    /// The classified answer.
     pub outcome: Outcome,
-    /// EC2's code, or one of [`ec2::classify::code`].
+    /// The code of EC2, or one of [`ec2::classify::code`].
     pub code: String,
-    /// EC2's sentence, or ours.
+    /// The sentence of EC2, or one of Mooring.
     pub message: String,
-    /// What lies beneath, where there is more to say.
+    /// The cause, if the message does not contain it.
     #[source]
     pub source: Option<Box<dyn StdError + Send + Sync>>,
 }

@@ -1,4 +1,4 @@
-//! The kinds that the controller reads and writes, and where they are found.
+//! The API clients for the kinds that the controller reads and writes.
 
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -11,7 +11,8 @@ use super::object_cache::ObjectCache;
 use crate::api::read::{NodeFields, PodFields, Reduced, ReplicaSetFields, Whole};
 use crate::api::{Ip, IpBlock};
 
-/// Untyped access, without what is not used: an object that does not match its schema must not hide the others of its list.
+/// Untyped clients that keep only the fields that are used. With typed ones, an object that does not match its schema
+/// would make its whole list unreadable.
 #[derive(Clone)]
 pub(super) struct Apis {
     client: Client,
@@ -26,7 +27,7 @@ impl Apis {
         }
     }
 
-    /// The newest of each `IP` that was seen.
+    /// The cache of the newest known version of each `IP`.
     pub(super) const fn latest(&self) -> &ObjectCache {
         &self.latest
     }
@@ -61,7 +62,7 @@ impl Apis {
         Api::namespaced_with(self.client(), namespace.as_str(), &sets)
     }
 
-    /// All objects of a kind.
+    /// The client for all objects of a kind.
     pub(super) fn all<K: Resource<DynamicType = ApiResource>>(&self, kind: &ApiResource) -> Api<K> {
         Api::all_with(self.client(), kind)
     }

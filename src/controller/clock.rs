@@ -1,7 +1,7 @@
-//! This process's monotonic clock: nothing here depends on the time of day.
+//! The monotonic clock of this process. It does not depend on the time of day.
 //!
-//! Tokio's stands still while the machine sleeps (a virtual machine that is paused or moved, a suspended
-//! laptop), and a lease that ended meanwhile would still seem to be ours. So the time slept is added to it.
+//! The clock of tokio stops while the machine is suspended (a virtual machine that is paused or migrated, a suspended
+//! laptop). A lease that expired meanwhile would still seem to be held. So the suspended time is added.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,11 +9,11 @@ use mooring_plan::time;
 use rustix::time::{ClockId, clock_gettime};
 use tokio::time::{Duration, Instant};
 
-/// Gives the moments of `plan`: the time since the controller started, and what the machine slept is part of it.
+/// The source of the moments of `plan`: the time since the controller started, suspended time included.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     started: Instant,
-    /// How long the machine has slept in all.
+    /// Returns the total time for which the machine was suspended.
     slept: fn() -> Duration,
     slept_before: Duration,
 }
@@ -23,7 +23,7 @@ impl Clock {
         Self::with(slept_since_boot)
     }
 
-    /// With another account of how long the machine has slept.
+    /// A clock with another source of the suspended time.
     pub(super) fn with(slept: fn() -> Duration) -> Self {
         Self {
             started: Instant::now(),
@@ -36,12 +36,12 @@ impl Clock {
         time::Instant::START.plus(self.started.elapsed() + self.slept())
     }
 
-    /// Sleeps until a moment; one that has passed is now.
+    /// Sleeps until a moment. Returns at once if it has passed.
     pub(super) async fn until(self, moment: time::Instant) {
         let awake = moment
             .since(time::Instant::START)
             .saturating_sub(self.slept());
-        // A moment too far ahead for the clock is never.
+        // A moment that the clock cannot represent never comes.
         match self.started.checked_add(awake) {
             Some(instant) => tokio::time::sleep_until(instant).await,
             None => std::future::pending().await,
@@ -53,10 +53,10 @@ impl Clock {
     }
 }
 
-/// `CLOCK_BOOTTIME` counts while the machine sleeps, `CLOCK_MONOTONIC` does not.
+/// The suspended time since boot: `CLOCK_BOOTTIME` includes it, `CLOCK_MONOTONIC` does not.
 fn slept_since_boot() -> Duration {
     static MOST: AtomicU64 = AtomicU64::new(0);
-    // Read in this order, a pause between the two makes it less and never more; and time goes on only.
+    // In this order a pause between the two reads makes the result smaller, never larger. `MOST` makes it monotonic.
     let boot = Duration::try_from(clock_gettime(ClockId::Boottime)).unwrap_or_default();
     let awake = Duration::try_from(clock_gettime(ClockId::Monotonic)).unwrap_or_default();
     let slept = boot.saturating_sub(awake).as_millis();

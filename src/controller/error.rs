@@ -1,4 +1,4 @@
-//! What ends the controller, and what ends one request only.
+//! Errors that end the controller, and failures of single requests.
 
 use std::time::Duration;
 
@@ -9,27 +9,27 @@ use tokio::task::JoinError;
 use crate::api::read::Unreadable;
 use crate::cloud::CloudError;
 
-/// Why the controller cannot go on. Nothing that EC2 or the API server says is among it.
+/// Why the controller ended. No answer of EC2 or of the API server ends it.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A task of it panicked: a fault of ours.
+    /// A task panicked, because of a bug in Mooring.
     #[error("{task} panicked")]
     Panicked {
-        /// What it was doing.
+        /// The name of the task.
         task: &'static str,
-        /// What it said.
+        /// The panic.
         #[source]
         source: JoinError,
     },
-    /// A task that runs for ever ended.
+    /// A task that must not end has ended.
     #[error("{task} ended by itself")]
     Ended {
-        /// What it was doing.
+        /// The name of the task.
         task: &'static str,
     },
 }
 
-/// Why a request to the API server fails, in a word each; EC2's are its outcomes.
+/// The metric labels for failed requests to the API server. Those of EC2 are its outcomes.
 const REASONS: [&str; 12] = [
     "Conflict",
     "Event",
@@ -45,28 +45,28 @@ const REASONS: [&str; 12] = [
     "Watch",
 ];
 
-/// Why one request did not do what it was to.
+/// Why one request failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
     /// The API server refused it, or could not be reached.
     #[error("{doing}")]
     Api {
-        /// What was being done, to which object.
+        /// What the request was made for, and the object.
         doing: String,
         #[source]
         source: kube::Error,
     },
-    /// No answer: it may have been done.
+    /// There was no answer in time. The request may have been executed.
     #[error("{doing}: no answer within {limit:?}")]
     Late { doing: String, limit: Duration },
-    /// The object cannot be read.
+    /// The object cannot be parsed.
     #[error("{doing}")]
     Unreadable {
         doing: String,
         #[source]
         source: Unreadable,
     },
-    /// What was to be written cannot be.
+    /// The object to write cannot be converted to JSON.
     #[error("{doing}: it cannot be written as JSON")]
     Json {
         doing: String,
@@ -79,13 +79,13 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    /// Every word that [`Self::reason`] gives, and those that failures of watches and Events are counted by.
+    /// All values that [`Self::reason`] can return, and those that count failures of watches and Events.
     pub(super) fn reasons() -> impl Iterator<Item = &'static str> {
         let of_ec2 = Outcome::ALL.into_iter().map(Outcome::as_str);
         REASONS.into_iter().chain(of_ec2)
     }
 
-    /// One word, for the metric.
+    /// The label for the metric, in one word.
     pub(super) fn reason(&self) -> &'static str {
         match self {
             Self::Api { source, .. } => match source {
@@ -107,7 +107,7 @@ impl Failure {
         }
     }
 
-    /// What the API server said, if it said anything.
+    /// The `Status` that the API server answered. None: there was no such answer.
     pub(super) fn status(&self) -> Option<&Status> {
         match self {
             Self::Api {

@@ -1,4 +1,4 @@
-//! Events of what the controller decided and did.
+//! Events about the decisions and actions of the controller.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use crate::events::{self, NewEvent, Put, Queue, Reporter, Subject, Waiting};
 use crate::metrics::Metrics;
 use crate::telemetry::chain;
 
-/// The name of the program in Events.
+/// The reporting controller in Events.
 const CONTROLLER: &str = "mooring";
 
-/// The longest time that an Event waits until no request of an IP is in flight. Both use the same API server, and in a
-/// burst the requests are more urgent. No Event waits for requests while the queue is at least half full.
+/// The most time for which an Event waits while requests of IPs are in flight. Both use the same API server, and in a
+/// burst the requests are more urgent. If the queue is at least half full, no Event waits for requests.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
 /// The queue of Events.

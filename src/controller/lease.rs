@@ -1,4 +1,4 @@
-//! The `Lease`: requests and clock around the rule in `plan`.
+//! Leader election with a `Lease`: makes the requests and supplies the clock for the rule in `plan`.
 
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
@@ -27,25 +27,25 @@ use crate::telemetry::chain;
 
 /// The name of the `Lease`.
 const NAME: &str = "mooring";
-/// Time limit for the release in all. Without a release the other replicas wait for the expiry.
+/// Time limit for the whole release. Without a release the other replicas wait for the expiry.
 const RELEASE: Duration = Duration::from_millis(1500);
 
-/// One replica's part in the election, run by a task.
+/// The part of this replica in the election. One task runs it.
 pub(super) struct LeaderElector {
     leases: Api<Lease>,
-    /// What a watch shows of it, so that a release and the last renewal are noticed when they happen.
+    /// The watch of the `Lease`, which shows a release and the last renewal when they happen.
     watched: BoxStream<'static, Lease>,
     namespace: String,
     election: Election,
     clock: Clock,
     metrics: Metrics,
     revision: RevisionSender,
-    /// The object as it was last seen: a renewal keeps what others have put into it.
+    /// The latest known object: a renewal keeps fields of others.
     last: Option<Lease>,
 }
 
 impl LeaderElector {
-    /// `client` reads and writes, `watching` watches.
+    /// `client` reads and writes the `Lease`, `watching` watches it.
     pub(super) fn new(
         client: Client,
         watching: Client,
@@ -67,12 +67,12 @@ impl LeaderElector {
         }
     }
 
-    /// The revision of the store, as the answers show it.
+    /// The revision of the store, from the answers about the `Lease`.
     pub(super) fn revision(&self) -> watch::Receiver<Revision> {
         self.revision.receiver()
     }
 
-    /// Takes the lease and keeps it until `release`, then gives it back.
+    /// Acquires the lease and renews it until `release`, then releases it.
     pub(super) async fn run(
         mut self,
         leadership: watch::Sender<Leadership>,
@@ -114,7 +114,7 @@ impl LeaderElector {
         leadership.send_if_modified(|before| std::mem::replace(before, now) != now);
     }
 
-    /// Waits until then, or until the watch shows something.
+    /// Waits until `at`, or until the watch shows a change.
     async fn wait(&mut self, at: time::Instant) {
         let clock = self.clock;
         tokio::select! {
@@ -138,7 +138,7 @@ impl LeaderElector {
     }
 
     async fn give_back(&mut self) {
-        // A renewal that was under way may have changed the version.
+        // A renewal in flight may have changed the version.
         for _ in 0..3 {
             let Some(step) = self.election.release() else {
                 return;
@@ -217,7 +217,7 @@ impl LeaderElector {
     }
 }
 
-/// The `Lease` as the watch shows it. An interruption is not told: the lease is read as well.
+/// Watches the `Lease`. Interruptions are not reported, because the lease is also read periodically.
 fn watched(leases: Api<Lease>) -> BoxStream<'static, Lease> {
     let config = watching::watch().fields(&format!("metadata.name={NAME}"));
     watcher(leases, config)
@@ -227,7 +227,7 @@ fn watched(leases: Api<Lease>) -> BoxStream<'static, Lease> {
         .boxed()
 }
 
-/// None where its version cannot be compared.
+/// Converts a `Lease`. None: its version cannot be compared.
 fn record(lease: &Lease) -> Option<Record> {
     let version = lease.metadata.resource_version.as_deref()?;
     let spec = lease.spec.clone().unwrap_or_default();
@@ -252,7 +252,7 @@ fn record(lease: &Lease) -> Option<Record> {
     })
 }
 
-/// The times are for people: no decision depends on them.
+/// The `Lease` to write. Its times are only informative: no decision depends on them.
 fn written(spec: &Spec, before: Option<Lease>) -> Lease {
     let now = MicroTime(Timestamp::now());
     let mut lease = before.unwrap_or_else(|| Lease {

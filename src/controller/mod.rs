@@ -1,7 +1,7 @@
 //! The controller: watch -> event -> engine -> effect -> completion.
 //!
-//! `plan`'s engine decides. Here is what takes time: watches, requests, calls, a clock, and the one task
-//! that passes what they say to the engine.
+//! The engine of `plan` decides. This module contains the I/O: watches, requests, calls, the clock, and the one task
+//! that passes their results to the engine.
 
 mod apis;
 mod clock;
@@ -42,41 +42,42 @@ use watch::Restorations;
 
 /// Capacity of the channel of facts; watches block when it is full.
 const FACTS: usize = 1024;
-/// How long Events that wait are still posted at the end.
+/// Time limit for posting queued Events during the shutdown.
 const LAST_EVENTS: Duration = Duration::from_secs(1);
 
-/// What the controller is given.
+/// The inputs of the controller.
 pub struct Options {
-    /// For everything but reading and writing the lease. Without retries of its own: what is repeated is decided here.
+    /// For all requests except reads and writes of the lease. It must not retry by itself: the engine decides on
+    /// retries.
     pub client: Client,
-    /// For reading and writing the lease alone. Without retries of its own.
+    /// For reads and writes of the lease only. It must not retry by itself.
     pub lease_client: Client,
-    /// Where the addresses are attached.
+    /// The client of EC2.
     pub cloud: Ec2,
-    /// Where it counts.
+    /// The metrics of the process.
     pub metrics: Metrics,
-    /// Tells it to end: nothing is decided from then on.
+    /// Starts the shutdown when cancelled: no decision is made from then on.
     pub stop: CancellationToken,
     /// The namespace of the `Lease`.
     pub namespace: String,
-    /// This process's name in the `Lease`, unique to it.
+    /// The unique identity of this process in the `Lease`.
     pub identity: String,
-    /// None: there is no other replica, and no `Lease`.
+    /// Timings of the election. None: there is no other replica and no `Lease`.
     pub election: Option<Timings>,
-    /// How often each subnet's interfaces are listed.
+    /// Time between two inventories of a subnet.
     pub inventory_interval: Duration,
-    /// The calls that change EC2.
+    /// Limits for the mutating calls of EC2.
     pub budget: Budget,
-    /// Is shown what the watches show: the webhook of the process needs no watches of its own.
+    /// Receives all watch events, so that the webhook in the same process needs no watches of its own.
     pub observer: Option<Observer>,
-    /// Called once, when every kind has been listed.
+    /// Called once, when all kinds have been listed.
     pub on_synced: Box<dyn FnOnce() + Send>,
 }
 
-/// Runs until it is told to stop. Then what is in flight is awaited, and after it the lease given back (R6.13).
+/// Runs until `stop` is cancelled. Then it waits for the requests in flight, and releases the lease after them (R6.13).
 ///
 /// # Errors
-/// A task of it ended or panicked: a fault of ours. The lease is given back then too.
+/// A task ended or panicked, because of a bug in Mooring. The lease is released in this case too.
 pub async fn run(options: Options) -> Result<(), Error> {
     let clock = Clock::start();
     options.metrics.reconcile_errors_of(Failure::reasons());
@@ -116,7 +117,7 @@ pub async fn run(options: Options) -> Result<(), Error> {
         options.metrics.clone(),
     );
     let mut posting = JoinSet::new();
-    // A tracker must be closed before `wait` can end; tasks can still be added.
+    // `wait` can return only after the tracker was closed. Tasks can still be added to a closed tracker.
     let requests = TaskTracker::new();
     requests.close();
     posting.spawn(poster.run(queue, requests.clone()));
@@ -162,15 +163,15 @@ pub async fn run(options: Options) -> Result<(), Error> {
     let ended = tokio::select! {
         ended = &mut reconciling => ended,
         died = death(&mut watches, &mut electing) => {
-            // The lease goes back after the last call has ended, whatever ended the rest.
+            // The lease is released after the last call has ended, for any cause of the shutdown.
             stop.cancel();
             let _ = reconciling.await;
             Err(died)
         }
     };
     release.cancel();
-    // Giving back has a limit of its own. The last Events are posted meanwhile: their queue is closed,
-    // since the reconciler is gone.
+    // The release has its own time limit. The last Events are posted meanwhile: the reconciler was dropped, so
+    // their queue is closed.
     let _ = tokio::join!(
         electing.join_next(),
         tokio::time::timeout(LAST_EVENTS, posting.join_next())
@@ -178,7 +179,7 @@ pub async fn run(options: Options) -> Result<(), Error> {
     ended
 }
 
-/// The first task that ends although it runs for ever.
+/// Waits for the first task that ends although it must not, and returns the error.
 async fn death(watches: &mut JoinSet<&'static str>, electing: &mut JoinSet<()>) -> Error {
     let electing_it = "electing the lease";
     let (died, task) = tokio::select! {

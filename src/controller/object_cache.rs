@@ -1,8 +1,8 @@
-//! Of the newest version of each `IP` that this process has seen, what a write needs besides the decision.
+//! A cache of the newest known version of each `IP`: only the parts that a write needs in addition to the decision.
 //!
-//! A write keeps the times of conditions, and what others wrote into lists. That is nearly always at hand; to read the
-//! object again would stand between a decision and EC2. It is kept as text: a tree of JSON values takes several times
-//! the memory.
+//! A write keeps the times of conditions and the entries of others in lists. With the cache the object need not be read
+//! again between the decision and the call to EC2. Entries are stored as JSON text, because a tree of JSON values takes
+//! several times the memory.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,12 +14,12 @@ use serde_json::{Map, Value, json};
 use crate::api::conditions::{ATTACHED, PROGRAMMED, READY, RESERVED, VERIFIED};
 use crate::api::read;
 
-/// The fields of the status that a write looks at.
+/// The fields of the status that a write reads.
 const STATUS_FIELDS: [&str; 3] = ["conditions", "lastMoveTime", "observedGeneration"];
 /// The conditions whose messages each write replaces.
 const OURS: [&str; 5] = [RESERVED, ATTACHED, PROGRAMMED, VERIFIED, READY];
 
-/// The newest of each, by name.
+/// The newest known version of each `IP`, by name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ObjectCache(Arc<Mutex<Objects>>);
 
@@ -27,7 +27,7 @@ pub(super) struct ObjectCache(Arc<Mutex<Objects>>);
 type Objects = BTreeMap<String, (ResourceVersion, Box<[u8]>)>;
 
 impl ObjectCache {
-    /// A watch, or a write's answer, shows it. The watch may lag behind a write.
+    /// Stores an object from a watch or from the answer to a write, if it is newer. The watch can lag behind a write.
     pub(super) fn see(&self, object: &DynamicObject) {
         let meta = &object.metadata;
         let version = meta.resource_version.as_deref().map(read::version);
@@ -35,7 +35,7 @@ impl ObjectCache {
             return;
         };
         let mut all = self.all();
-        // Without its last finalizer it is gone, and the watch may have said so before.
+        // An object that is being deleted without a finalizer is gone. The watch may have reported this before.
         if meta.deletion_timestamp.is_some() && meta.finalizers.as_ref().is_none_or(Vec::is_empty) {
             all.remove(name);
             return;
@@ -43,23 +43,23 @@ impl ObjectCache {
         if all.get(name).is_none_or(|(known, _)| *known < version) {
             match serde_json::to_vec(&needed(object)) {
                 Ok(text) => all.insert(name.clone(), (version, text.into_boxed_slice())),
-                // It is read again when it is needed.
+                // The object is read again when it is needed.
                 Err(_) => all.remove(name),
             };
         }
     }
 
-    /// It is gone.
+    /// Removes an object that is gone.
     pub(super) fn forget(&self, name: &str) {
         self.all().remove(name);
     }
 
-    /// Versions were set back: the known versions no longer tell which object is newer.
+    /// Removes all objects after a restoration of the store: known versions do not show any more which object is newer.
     pub(super) fn forget_all(&self) {
         self.all().clear();
     }
 
-    /// What a write needs of the object, if it is that very version.
+    /// The parts of the object that a write needs. None: the cache does not have this version.
     pub(super) fn at(&self, name: &str, version: ResourceVersion) -> Option<DynamicObject> {
         let all = self.all();
         let (known, text) = all.get(name)?;
@@ -68,12 +68,12 @@ impl ObjectCache {
     }
 
     fn all(&self) -> MutexGuard<'_, Objects> {
-        // Each change is one insertion or removal: a panic elsewhere leaves nothing half done.
+        // Each change is one insertion or removal, so a poisoned lock still protects consistent data.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The object without what no write looks at.
+/// The object with only the fields that a write reads.
 fn needed(object: &DynamicObject) -> DynamicObject {
     let meta = &object.metadata;
     let status = match object.data.get("status") {

@@ -1,5 +1,5 @@
-//! The one task that owns the engine: events go in, effects are carried out in tasks of their own, and what comes of
-//! them goes in again. Everything that takes time happens elsewhere, so that this task is never late for an event.
+//! The one task that owns the engine. It passes events to the engine, and carries out effects in separate tasks, whose
+//! results are events again. This task does no I/O, so that it is never late for an event.
 
 use std::time::Duration;
 
@@ -22,14 +22,14 @@ use super::events::Events;
 use super::reports::Reports;
 use super::trace;
 
-/// How long effects in flight are awaited at the end: a call to EC2 takes 5 s at most.
+/// Time limit for effects in flight during the shutdown. A call to EC2 takes 5 s at most.
 const FINISH: Duration = Duration::from_secs(6);
-/// The most facts that are taken before effects are begun again.
+/// The most facts that are applied before new effects are started.
 const BATCH: usize = 256;
-/// The most steps of one block that are in flight: a block with a thousand nodes has a thousand labels.
+/// The most concurrent steps of one block: a block with a thousand nodes has a thousand labels to write.
 const BLOCK_STEPS_AT_ONCE: usize = 8;
 
-/// What the reconciler is given.
+/// The inputs of the reconciler.
 pub(super) struct Parts {
     pub(super) effects: Effects,
     pub(super) facts: mpsc::Receiver<Fact>,
@@ -41,7 +41,7 @@ pub(super) struct Parts {
     pub(super) requests: TaskTracker,
 }
 
-/// The task.
+/// The task that owns the engine.
 pub(super) struct Reconciler {
     engine: Engine,
     effects: Effects,
@@ -49,9 +49,9 @@ pub(super) struct Reconciler {
     leadership: watch::Receiver<Leadership>,
     events: Events,
     reports: Reports,
-    /// Each ends with the event that says what came of it.
+    /// The effects in flight. Each returns the event with its result.
     in_flight: JoinSet<Event>,
-    /// The reads and writes of IPs and pods that are in flight: Events wait for them.
+    /// Tracks the reads and writes of IPs and pods in flight, because Events wait for them.
     requests: TaskTracker,
     on_synced: Option<Box<dyn FnOnce() + Send>>,
 }
@@ -71,7 +71,7 @@ impl Reconciler {
         }
     }
 
-    /// Runs until it is told to stop; then begins nothing more and waits for what is in flight.
+    /// Runs until `stop` is cancelled. Then it starts no more effects and waits for those in flight.
     pub(super) async fn run(mut self, stop: CancellationToken) -> Result<(), Error> {
         let mut batch = Vec::with_capacity(BATCH);
         self.follow_leadership();

@@ -1,4 +1,4 @@
-//! The engine's reports, as metrics and log lines.
+//! Converts the reports of the engine to metrics and log lines.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use mooring_plan::names::{BlockName, InterfaceId, SubnetId};
 
 use crate::metrics::Metrics;
 
-/// The gauges that are shown, so that those of what is gone can be removed.
+/// The gauges that exist, so that those of deleted objects can be removed.
 pub(super) struct Reports {
     metrics: Metrics,
     addresses: BTreeSet<(BlockName, &'static str)>,
@@ -28,7 +28,7 @@ impl Reports {
         }
     }
 
-    /// Shows a report.
+    /// Updates metrics and the log for a report.
     pub(super) fn show(&mut self, report: Report) {
         match report {
             Report::Synced => tracing::info!("every kind has been listed"),

@@ -1,19 +1,19 @@
-//! The revision of the API server's store, as the answers about the `Lease` show it. It goes down only when the API
-//! server was restored from a backup. So nothing else has to be asked for that. Rule: R1.25.
+//! The revision of the store of the API server (etcd), from the answers about the `Lease`. It decreases only when the
+//! store was restored from a backup, so no other request is needed to detect a restoration. Rule: R1.25.
 
 use mooring_plan::names::ResourceVersion;
 use tokio::sync::watch;
 
-/// What is known of the revision.
+/// The known revision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Revision {
-    /// The highest that was seen since the last restoration.
+    /// The highest revision since the last restoration.
     pub(super) highest: ResourceVersion,
-    /// How many restorations were seen.
+    /// The number of restorations that were detected.
     pub(super) restorations: u32,
 }
 
-/// Where the revision is told.
+/// Publishes the revision.
 #[derive(Debug, Default)]
 pub(super) struct RevisionSender(watch::Sender<Revision>);
 
@@ -22,8 +22,8 @@ impl RevisionSender {
         self.0.subscribe()
     }
 
-    /// The answer to a quorum read or to a write shows it. Of two requests, one after the other, the second answer shows
-    /// at least what the first did, or the store is another one.
+    /// Applies the version in the answer to a quorum read or to a write. Of two requests in sequence the second answer
+    /// has at least the revision of the first, unless the store was restored.
     pub(super) fn answered(&self, version: ResourceVersion) {
         self.0.send_if_modified(|known| {
             let before = *known;
@@ -35,7 +35,7 @@ impl RevisionSender {
         });
     }
 
-    /// A watch shows it. It may be late, so that a lower one says nothing.
+    /// Applies a version from a watch. A watch can be late, so a lower version means nothing.
     pub(super) fn watched(&self, version: ResourceVersion) {
         self.0.send_if_modified(|known| {
             let news = version > known.highest;

@@ -1,6 +1,6 @@
-//! What the log says of an effect when it is carried out.
+//! Log lines for effects when they are carried out.
 //!
-//! The target `mooring::decided` names the version of the object that a write was decided from: the write has to be
+//! The target `mooring::decided` logs the version of the object that a write was decided from. The write must be
 //! guarded by that version.
 
 use mooring_plan::names::{BlockName, IpName, NodeName, ResourceVersion};
@@ -53,7 +53,7 @@ pub(super) fn node_step(node: &NodeName, step: &NodeStep) {
     }
 }
 
-/// Traces a write that is guarded by a version.
+/// Logs a write that is guarded by a version.
 fn decided_for_ip(write: &Write) {
     match write {
         Write::AddFinalizer { ip, version }
@@ -73,7 +73,7 @@ fn decided_for_ip(write: &Write) {
     }
 }
 
-/// The same of a block's step.
+/// The same for a step of a block.
 fn decided_for_block(step: &BlockStep) {
     match step {
         BlockStep::AddFinalizer { block, version }

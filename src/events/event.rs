@@ -20,7 +20,7 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// The namespace of its Events.
+    /// The namespace for Events about this object.
     pub(super) fn event_namespace(&self) -> &str {
         self.namespace.as_deref().unwrap_or("default")
     }
@@ -57,7 +57,7 @@ pub struct NewEvent {
     pub event_type: &'static str,
     /// What happened, in one word.
     pub reason: &'static str,
-    /// What was done or tried, in one word.
+    /// The action that was made or tried, in one word.
     pub action: &'static str,
     /// What happened, in a sentence.
     pub note: String,

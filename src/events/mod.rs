@@ -1,4 +1,4 @@
-//! Events, posted in the background: they inform users, and nothing waits for them.
+//! Posts Events in the background. They inform users, and no other work waits for them.
 
 mod event;
 mod poster;

@@ -1,4 +1,4 @@
-//! Posting of Events. kube's `Recorder` is not used: it takes two Events that differ only in their notes for one, and
+//! Posts Events. The `Recorder` of kube is not used: it treats two Events that differ only in their notes as equal, and
 //! repeats the first note.
 
 use std::collections::{HashMap, VecDeque};
@@ -18,10 +18,10 @@ use super::event::NewEvent;
 const NOTE_BYTES: usize = 1024;
 /// An equal Event within this time increases the count of the first one.
 const SERIES: Duration = Duration::from_mins(6);
-/// The longest that a request takes.
+/// Time limit of a request.
 const LIMIT: Duration = Duration::from_secs(5);
 
-/// The source of Events, as they name it.
+/// The reporter that Events name.
 #[derive(Clone, Debug)]
 pub struct Reporter {
     /// The name of the program.
@@ -33,44 +33,44 @@ pub struct Reporter {
 /// An Event was not posted.
 #[derive(Debug, thiserror::Error)]
 pub enum NotPosted {
-    /// The API server refused it, or could not be reached.
+    /// The API server refused the Event, or could not be reached.
     #[error("posting Event {reason} on {on}")]
     Api {
-        /// Its reason.
+        /// The reason of the Event.
         reason: &'static str,
-        /// The object that it is about.
+        /// The object that the Event is about.
         on: String,
-        /// The answer.
+        /// The error of the request.
         #[source]
         source: kube::Error,
     },
     /// The API server did not answer in time.
     #[error("posting Event {reason} on {on}: no answer within {LIMIT:?}")]
     Late {
-        /// Its reason.
+        /// The reason of the Event.
         reason: &'static str,
-        /// The object that it is about.
+        /// The object that the Event is about.
         on: String,
     },
 }
 
-/// The number of an Event: its hash. A process posts far too few for two of one number.
+/// The hash of an Event. A process posts too few Events for a collision to be likely.
 type Number = u64;
 
-/// An Event that was posted. Its text is not kept: in a burst there are thousands.
+/// An Event that was posted. Its text is not kept, because a burst can have thousands of Events.
 struct Posted {
-    /// The end of its name, after that of its object.
+    /// The suffix of its name, after the name of its object.
     suffix: i128,
     count: i32,
     last: Duration,
 }
 
-/// The Events of the last minutes.
+/// The Events that were posted in the last minutes.
 #[derive(Default)]
 struct Remembered {
     numbers: RandomState,
     posted: HashMap<Number, Posted>,
-    /// In the order in which they are looked at again, each once.
+    /// The time of each Event when it was queued here, oldest first. Each Event is there once.
     ages: VecDeque<(Duration, Number)>,
 }
 
@@ -79,7 +79,8 @@ impl Remembered {
         self.numbers.hash_one(event)
     }
 
-    /// Forgets what is old. Only the oldest are looked at: those that were repeated since wait once more.
+    /// Removes old Events. It checks only the oldest entries of `ages`. An Event that was repeated since is queued
+    /// again.
     fn forget_old(&mut self, now: Duration) {
         let is_old = |last| now.saturating_sub(last) >= SERIES;
         while let Some((_, number)) = self.ages.pop_front_if(|(last, _)| is_old(*last)) {
@@ -94,7 +95,7 @@ impl Remembered {
         }
     }
 
-    /// The Event, if it can be repeated.
+    /// The posted Event. None: it is unknown or too old to increase its count.
     fn recent(&mut self, number: Number, now: Duration) -> Option<&mut Posted> {
         let posted = self.posted.get_mut(&number)?;
         (now.saturating_sub(posted.last) < SERIES).then_some(posted)
@@ -112,7 +113,7 @@ impl Remembered {
     }
 }
 
-/// Posts Events. Equal Events within a time become one with a count.
+/// Posts Events. Equal Events within a few minutes become one Event with a count.
 pub struct Poster {
     client: Client,
     reporter: Reporter,
@@ -121,7 +122,7 @@ pub struct Poster {
 }
 
 impl Poster {
-    /// With a clock that tells the time since any moment.
+    /// `clock` returns the time since any fixed moment.
     pub fn new(
         client: Client,
         reporter: Reporter,
@@ -152,7 +153,7 @@ impl Poster {
         let written = self.written(&event, at);
         match within(&event, events.create(&PostParams::default(), &written)).await {
             Ok(_) => {}
-            // It takes nothing new, and its Events go with it.
+            // A namespace that is being deleted accepts no new objects, and its Events are deleted with it.
             Err(NotPosted::Api { source, .. }) if of_terminating_namespace(&source) => {
                 return Ok(());
             }
@@ -162,7 +163,7 @@ impl Poster {
         Ok(())
     }
 
-    /// As the API server takes it.
+    /// The Event in the form of the API.
     fn written(&self, event: &NewEvent, at: Timestamp) -> Event {
         let subject = &event.subject;
         Event {
@@ -189,7 +190,7 @@ fn name(event: &NewEvent, suffix: i128) -> String {
     format!("{}.{suffix:x}", event.subject.name)
 }
 
-/// Writes the count of an Event.
+/// Writes the new count of an Event.
 async fn repeat(events: &Api<Event>, event: &NewEvent, posted: &Posted) -> Result<(), NotPosted> {
     let series = EventSeries {
         count: posted.count,
@@ -218,7 +219,7 @@ async fn within<T>(
     }
 }
 
-/// The API server says so with a cause of its own (`corev1.NamespaceTerminatingCause`).
+/// Whether the namespace is being deleted. The API server reports this by a cause (`corev1.NamespaceTerminatingCause`).
 fn of_terminating_namespace(error: &kube::Error) -> bool {
     let kube::Error::Api(status) = error else {
         return false;

@@ -1,5 +1,5 @@
-//! The queue of Events that wait to be posted. While the API server is slow, an object's Normal Events of one reason
-//! become one: only the last of them is posted.
+//! The queue of Events that wait to be posted. While the API server is slow, Normal Events with the same object and
+//! reason replace each other: only the last one is posted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,17 +8,17 @@ use tokio::sync::mpsc;
 
 use super::event::{NewEvent, Subject};
 
-/// The most Events that wait: the API server does not answer, and older Events are not worth more memory.
+/// The most Events that wait. It limits the memory while the API server does not answer.
 const WAITING: usize = 1024;
 
-/// What became of an Event that was put into the queue.
+/// The result of [`Queue::put`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Put {
-    /// It waits.
+    /// The Event waits.
     Waits,
-    /// It waits in the place of an earlier one, which is not posted.
+    /// The Event waits, and replaces an earlier one, which is not posted.
     Replaces,
-    /// It is not posted: too many wait.
+    /// The Event is not posted, because the queue is full.
     Dropped,
 }
 
@@ -26,7 +26,7 @@ pub enum Put {
 #[derive(Clone, Debug)]
 pub struct Queue {
     line: Arc<Mutex<Line>>,
-    /// Wakes the receiving end, and shows it that no sending end is left.
+    /// Wakes the receiving end. It closes when the last sending end is dropped.
     wake: mpsc::Sender<()>,
 }
 
@@ -37,14 +37,14 @@ pub struct Waiting {
     woken: mpsc::Receiver<()>,
 }
 
-/// The Events in their order.
+/// The Events in order.
 #[derive(Debug, Default)]
 struct Line {
     events: BTreeMap<u64, NewEvent>,
-    /// Where the Normal Event of an object and a reason stands.
+    /// The position of the Normal Event of an object and a reason.
     normal: HashMap<(Subject, &'static str), u64>,
     next: u64,
-    /// An Event was dropped since no Event waited.
+    /// Whether an Event was dropped since the queue was last empty.
     dropping: bool,
 }
 
@@ -57,7 +57,7 @@ impl Line {
         } else if self.events.len() >= WAITING {
             return Put::Dropped;
         }
-        // At the end: it tells of what happened after all that wait.
+        // Add it at the end, because it happened after all Events that wait.
         self.normal.extend(key.map(|key| (key, self.next)));
         self.events.insert(self.next, event);
         self.next += 1;
@@ -79,7 +79,7 @@ impl Line {
     }
 }
 
-/// What Events have in common of which only the last is posted.
+/// The key of Events that replace each other. None: the Event is never replaced.
 fn merges(event: &NewEvent) -> Option<(Subject, &'static str)> {
     (event.event_type == "Normal").then(|| (event.subject.clone(), event.reason))
 }
@@ -112,20 +112,20 @@ impl Queue {
                 "Events are dropped: {WAITING} wait to be posted"
             );
         }
-        // If this is full, the receiving end is about to look.
+        // If the channel is full, the receiving end will wake anyway.
         let _ = self.wake.try_send(());
         put
     }
 }
 
 impl Waiting {
-    /// Is the queue at least half full? A full queue drops Events.
+    /// Whether the queue is at least half full. A full queue drops Events.
     #[must_use]
     pub fn is_half_full(&self) -> bool {
         lock(&self.line).events.len() >= WAITING / 2
     }
 
-    /// The next Event; None: no sending end is left, and nothing waits.
+    /// The next Event. None: all sending ends were dropped and the queue is empty.
     pub async fn recv(&mut self) -> Option<NewEvent> {
         loop {
             let next = lock(&self.line).take();
@@ -140,7 +140,7 @@ impl Waiting {
 }
 
 fn lock(line: &Mutex<Line>) -> MutexGuard<'_, Line> {
-    // No panic can happen between two changes that belong together.
+    // No panic is possible between two related changes, so a poisoned lock still protects consistent data.
     line.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

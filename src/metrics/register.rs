@@ -1,4 +1,4 @@
-//! The kinds of metrics, and how they are registered.
+//! Registers the metrics.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::{Family, MetricConstructor};
@@ -9,11 +9,11 @@ use prometheus_client::registry::{Metric, Registry};
 
 pub(super) type Labels<const N: usize> = [(&'static str, String); N];
 
-/// From a millisecond to half a minute: admission's answers and EC2's calls.
+/// Buckets from one millisecond to half a minute, for admission answers and calls of EC2.
 pub(super) const CALL_SECONDS: [f64; 14] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 ];
-/// From a tenth of a second to half an hour: what a pod waits for its address.
+/// Buckets from a tenth of a second to half an hour, for the time that a pod waits for its address.
 pub(super) const WAIT_SECONDS: [f64; 12] = [
     0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 1800.0,
 ];
@@ -39,7 +39,7 @@ pub(super) fn build(registry: &mut Registry) {
     );
 }
 
-/// Calls of EC2 by action and answer, and how many may be made.
+/// Calls of EC2 by action and answer, and the tokens that are left.
 pub(super) fn ec2_calls(
     registry: &mut Registry,
 ) -> (Family<Labels<2>, Counter>, Family<Labels<1>, Gauge>) {
@@ -56,7 +56,7 @@ pub(super) fn ec2_calls(
     (requests, tokens)
 }
 
-/// How long addresses took to be attached.
+/// Time until an address is attached.
 pub(super) fn changes_of_place(registry: &mut Registry, moves: &Histogram, attaches: &Histogram) {
     registry.register(
         "move_duration_seconds",
@@ -82,14 +82,14 @@ pub(super) fn failovers(registry: &mut Registry) -> Histograms<1> {
     failovers
 }
 
-/// One counter, from the start.
+/// A counter without labels, which exists from the start.
 pub(super) fn counter(registry: &mut Registry, name: &str, help: &str) -> Counter {
     let counter = Counter::default();
     registry.register(name, help, counter.clone());
     counter
 }
 
-/// Metrics of one kind that are told apart by labels.
+/// A family of metrics with labels.
 pub(super) fn family<const N: usize, M>(
     registry: &mut Registry,
     name: &str,

@@ -1,4 +1,4 @@
-//! Every metric is encoded under its name, and what is gone is not.
+//! Every metric is encoded under its name, and metrics of deleted objects are not.
 
 use super::Metrics;
 

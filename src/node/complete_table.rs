@@ -1,4 +1,4 @@
-//! A table that has every kind of rule, for a check of what nft and the kernel can do.
+//! A table that contains every kind of rule. The node part uses it to check what nft and the kernel support.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -15,7 +15,7 @@ use super::slots::slots;
 use super::state::{KernelState, Link};
 use super::table::Table;
 
-/// The table.
+/// Returns a table that contains every kind of rule.
 #[must_use]
 pub(super) fn complete(settings: &NodeSettings) -> Table {
     let one = Ipv4Addr::LOCALHOST;

@@ -1,5 +1,5 @@
-//! Which connections contradict the desired state: what conntrack remembers of them would send their
-//! packets with another source, or to another pod.
+//! Finds the connections that contradict the desired state: their conntrack entry would send packets with
+//! a wrong source address or to a wrong pod.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -11,34 +11,35 @@ use super::ruleset::{AS_ADDRESS, HOST, TO_POD};
 use super::settings::NodeSettings;
 use super::table::Table;
 
-/// One entry of conntrack (IPv4), as far as addresses and mark go.
+/// One conntrack entry (IPv4): only its addresses and its mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connection {
     /// Source of the first packet.
     pub source: Ipv4Addr,
     /// Destination of the first packet.
     pub destination: Ipv4Addr,
-    /// Source of the answers: the destination after translation.
+    /// Source of the replies: the destination after translation (DNAT).
     pub reply_source: Ipv4Addr,
-    /// Destination of the answers: the source after translation.
+    /// Destination of the replies: the source after translation (SNAT).
     pub reply_destination: Ipv4Addr,
-    /// The mark of the connection.
+    /// The connection mark (`ct mark`).
     pub mark: u32,
 }
 
-/// What connections of static addresses and their pods have to look like.
+/// The conditions that connections of static addresses and of their pods must meet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
     mask: u32,
     pods: BTreeMap<Ipv4Addr, Pod>,
     closed: BTreeMap<Ipv4Addr, Destinations>,
-    /// The address at which the program of a static address is reached on this node.
+    /// Static address to the address that its packets have after DNAT: the pod address, or itself for a program
+    /// in the network namespace of the node.
     addresses: BTreeMap<Ipv4Addr, Ipv4Addr>,
-    /// Static addresses that were programmed until now.
+    /// Static addresses that were programmed before and are not programmed any more.
     gone: BTreeSet<Ipv4Addr>,
-    /// Static addresses of pods that the node part itself opens connections from.
+    /// Static addresses of pods from which the node part opens probe connections.
     probed: BTreeSet<Ipv4Addr>,
-    /// The mark of these connections.
+    /// The mark of the probe connections.
     probe_mark: u32,
 }
 
@@ -50,7 +51,7 @@ struct Pod {
 }
 
 impl Expected {
-    /// What is expected once `desired` is programmed in the place of `before`.
+    /// The conditions that apply after `desired` replaces `before`.
     #[must_use]
     pub fn new(
         desired: &Desired,
@@ -97,7 +98,7 @@ impl Expected {
         expected
     }
 
-    /// Whether no connection can contradict it.
+    /// Whether no connection can contradict these conditions, so that conntrack need not be read.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pods.is_empty()
@@ -106,7 +107,7 @@ impl Expected {
             && self.gone.is_empty()
     }
 
-    /// Whether the connection has to be forgotten.
+    /// Whether the conntrack entry of this connection must be deleted.
     #[must_use]
     pub fn contradicts(&self, connection: &Connection) -> bool {
         let Connection {
@@ -119,7 +120,7 @@ impl Expected {
         let ours = mark & self.mask;
         if let Some(pod) = self.pods.get(&source) {
             let right = ours == pod.mark && reply_destination == pod.address;
-            if pod.destinations.wanted(reply_source) && !right {
+            if pod.destinations.uses_static_address(reply_source) && !right {
                 return true;
             }
         }

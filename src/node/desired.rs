@@ -1,5 +1,5 @@
-//! The desired state: which addresses are programmed, for which pod, on which interface; and whose
-//! packets are dropped until then. A pure function of objects and interfaces.
+//! The desired state: which addresses are programmed, for which pod and on which interface, and which pods have
+//! their packets dropped until then. A pure function of objects and interfaces.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -14,16 +14,16 @@ use super::settings::NodeSettings;
 use super::state::{KernelState, Link};
 use crate::api::internal_by_default;
 
-/// What the kernel is to do.
+/// The desired state of the kernel.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Desired {
-    /// Whether any block asks for the node part. If not, nothing of ours stays in the kernel.
+    /// Whether any block uses the node part. If not, everything that Mooring added is removed from the kernel.
     pub enabled: bool,
-    /// Programmed addresses.
+    /// Programmed addresses, by static address.
     pub addresses: BTreeMap<Ipv4Addr, Address>,
-    /// Pods, by their own address, whose packets to the partners are dropped.
+    /// Closed pods, by pod address, with the destinations that decide which packets are dropped.
     pub closed: BTreeMap<Ipv4Addr, Destinations>,
-    /// What is said about each IP, by name, if the kernel does what is asked.
+    /// The report for each IP, by name. It is valid if the kernel accepts all changes.
     pub reports: BTreeMap<String, Report>,
 }
 
@@ -32,24 +32,24 @@ pub struct Desired {
 pub struct Address {
     /// The name of the IP.
     pub ip: String,
-    /// The ENI.
+    /// The MAC of the ENI that carries the address.
     pub mac: Mac,
-    /// Where the program runs.
+    /// Where the program that uses the address runs.
     pub endpoint: Endpoint,
-    /// Where the pod's packets leave with the address.
+    /// The destinations to which the pod sends with the address as the source.
     pub destinations: Destinations,
     /// The CIDR of the subnet that the address lies in.
     pub subnet: Ipv4Net,
     /// The gateway of the subnet.
     pub gateway: Ipv4Addr,
-    /// Networks that are reached by another gateway.
+    /// Networks that are reached by a gateway other than the one of the subnet.
     pub gateways: BTreeMap<Ipv4Net, Ipv4Addr>,
-    /// The target that the node part asks which source address it sees.
+    /// The probe of the block, if it has one.
     pub probe: Option<Probe>,
 }
 
 impl Desired {
-    /// The addresses of pods that the node part itself opens connections from.
+    /// The pod addresses from which the node part opens probe connections.
     pub fn probed_pods(&self) -> impl Iterator<Item = (&Ipv4Addr, &Address)> {
         let of_pod = |to: &Address| matches!(to.endpoint, Endpoint::Pod(_));
         let probed = move |(_, to): &(&Ipv4Addr, &Address)| to.probe.is_some() && of_pod(to);
@@ -57,31 +57,31 @@ impl Desired {
     }
 }
 
-/// Where the program that has the address runs.
+/// Where the program that uses the address runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endpoint {
-    /// In the network namespace of the node: it binds the address.
+    /// In the network namespace of the node: the program binds the address itself.
     Host,
-    /// In a pod with an address of its own: the node translates.
+    /// In a pod with its own address: the node translates between the two addresses (NAT).
     Pod(Ipv4Addr),
 }
 
-/// What is said about an IP in the `IPNode`.
+/// What the status of the `IPNode` reports about one IP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// The address.
+    /// The static address.
     pub address: Ipv4Addr,
-    /// The UID of the pod.
+    /// The UID of the pod that the claim names.
     pub pod: String,
-    /// The claim.
+    /// The id of the claim.
     pub claim: String,
-    /// How far it is.
+    /// How far the programming is.
     pub state: State,
-    /// What is missing, and what to do. Empty if nothing is.
+    /// What is missing and what to do. Empty if nothing is missing.
     pub message: String,
 }
 
-/// The desired state.
+/// Computes the desired state.
 #[must_use]
 pub fn desired(objects: &Objects, kernel: &KernelState, settings: &NodeSettings) -> Desired {
     let opted: Vec<(&NodeBlock, &NodeSpec)> = objects
@@ -131,8 +131,8 @@ fn opted_block<'a>(objects: &'a Objects, ip: &Ip) -> Option<(&'a NodeBlock, &'a 
     Some((block, block.node.as_ref()?))
 }
 
-/// Drops what annotated pods without a programmed address send to the partners. While the IP of a pod is not
-/// known, the partners of every block count.
+/// Closes annotated pods without a programmed address: their packets to the partners are dropped. While the IP of
+/// a pod is not known, the partners of all blocks are used.
 fn close(
     objects: &Objects,
     opted: &[(&NodeBlock, &NodeSpec)],
@@ -148,7 +148,7 @@ fn close(
         })
         .collect();
     for pod in objects.pods.values() {
-        // An address of the node itself is never closed, whatever a pod's status says.
+        // An address of the node itself is never closed, even if a pod reports it in its status.
         let Some(address) = pod
             .address
             .filter(|address| !pod.host_network && !kernel.is_local(*address))
@@ -184,7 +184,7 @@ fn destinations(block: &NodeBlock, node: &NodeSpec, more: &[Route]) -> Destinati
     Destinations::new(internal(block, node), node.routes.iter().chain(more))
 }
 
-/// It does not change while the pod lives, so it is reported before what can still come.
+/// This cannot change while the pod exists, so it is reported before obstacles that can still go away.
 fn passes_netfilter(claim: &Claim, objects: &Objects, bypass: bool) -> Result<(), Obstacle> {
     match objects.pods.get(&claim.pod) {
         Some(pod) if bypass && !pod.host_network => Err(bypassed(&pod.name)),
@@ -231,7 +231,7 @@ fn program(
             claim.address
         ))
     })?;
-    // The VPC's router is the first address after the network's own (VPC User Guide, "Subnet CIDR blocks").
+    // The VPC router has the first address after the network address (VPC User Guide, "Subnet CIDR blocks").
     let gateway = Ipv4Addr::from(u32::from(subnet.network()).saturating_add(1));
     let gateways = node
         .routes
@@ -283,8 +283,8 @@ fn endpoint(pod: &Pod, kernel: &KernelState) -> Result<Endpoint, Obstacle> {
     Ok(Endpoint::Pod(address))
 }
 
-/// There is one route table for an ENI: two IPs cannot reach one network by two gateways. And one pod has one
-/// address.
+/// Refuses two conflicts. One ENI has one route table, so two IPs cannot use different gateways for the same
+/// network. One pod has at most one static address.
 fn without_conflict(address: Address, desired: &Desired) -> Result<Address, Obstacle> {
     for other in desired.addresses.values() {
         if matches!(address.endpoint, Endpoint::Pod(_)) && other.endpoint == address.endpoint {

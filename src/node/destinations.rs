@@ -1,4 +1,4 @@
-//! Where the packets of a pod leave with its address.
+//! The destinations to which a pod sends with its static address as the source.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -8,19 +8,19 @@ use ipnet::Ipv4Net;
 
 use super::objects::Route;
 
-/// Destinations of a pod. All lists are aggregated: sorted, without overlaps.
+/// Destinations of a pod. Each list is aggregated: sorted, without overlaps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Destinations {
-    /// Never with the address.
+    /// Networks to which packets never leave with the static address. They take precedence over `routes`.
     pub internal: Vec<Ipv4Net>,
-    /// With the address.
+    /// Networks to which packets leave with the static address.
     pub routes: Vec<Ipv4Net>,
-    /// Of `routes`: with the address or not at all.
+    /// The part of `routes` to which packets leave with the static address or are dropped.
     pub required: Vec<Ipv4Net>,
 }
 
 impl Destinations {
-    /// Internal networks, and routes.
+    /// Aggregates the internal networks and the routes.
     #[must_use]
     pub fn new<'a>(
         internal: impl IntoIterator<Item = Ipv4Net>,
@@ -41,13 +41,13 @@ impl Destinations {
         }
     }
 
-    /// Whether packets to it leave with the address.
+    /// Whether packets to `destination` leave with the static address.
     #[must_use]
-    pub fn wanted(&self, destination: Ipv4Addr) -> bool {
+    pub fn uses_static_address(&self, destination: Ipv4Addr) -> bool {
         contains(&self.routes, destination) && !contains(&self.internal, destination)
     }
 
-    /// Whether packets to it are dropped while the address is not programmed.
+    /// Whether packets to `destination` are dropped while the static address is not programmed.
     #[must_use]
     pub fn guarded(&self, destination: Ipv4Addr) -> bool {
         contains(&self.required, destination) && !contains(&self.internal, destination)
@@ -58,7 +58,7 @@ fn contains(networks: &[Ipv4Net], address: Ipv4Addr) -> bool {
     networks.iter().any(|network| network.contains(&address))
 }
 
-/// The names of destinations, each made once.
+/// The name of each set of destinations, computed once.
 #[derive(Debug, Default)]
 pub(super) struct Names<'a>(BTreeMap<&'a Destinations, Rc<str>>);
 
@@ -68,7 +68,7 @@ impl<'a> Names<'a> {
         Rc::clone(name.or_insert_with(|| fingerprint(destinations).into()))
     }
 
-    /// All that were named.
+    /// All destinations that were passed to [`Self::of`], with their names.
     pub(super) fn all(&self) -> impl Iterator<Item = (&'a Destinations, &Rc<str>)> {
         self.0
             .iter()
@@ -76,8 +76,8 @@ impl<'a> Names<'a> {
     }
 }
 
-/// A short name for a choice of destinations: FNV-1a, 64 bits. (The hash of Rust can differ between two
-/// starts, and each would then replace the table of the other.)
+/// A short name for a set of destinations: FNV-1a, 64 bits. The name must be the same in every process: the hasher
+/// of the standard library is not stable, so that each new process would replace the table of the one before.
 fn fingerprint(destinations: &Destinations) -> String {
     let text = format!("{destinations:?}");
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {

@@ -1,5 +1,5 @@
-//! What has to change in the kernel: a pure function of the desired state and of what the kernel
-//! shows. Nothing that is not Mooring's is ever in it.
+//! The changes that the kernel needs: a pure function of the desired state and of what the kernel
+//! shows. It never changes anything that another program owns.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -17,10 +17,10 @@ use super::table::Table;
 use super::table_update::transactions;
 use super::ways;
 
-/// `rp_filter`: a packet may come in by an interface that is not the way back to its source.
+/// `rp_filter` loose: a packet may arrive on an interface that is not the route back to its source.
 const LOOSE: u32 = 2;
 
-/// One thing to do.
+/// One change of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Add a route.
@@ -31,22 +31,22 @@ pub enum Change {
     AddRule(Rule),
     /// Remove an address that Mooring added.
     RemoveAddress(LocalAddress),
-    /// One of the transactions that turn the present nftables table into the desired one.
+    /// Run one of the transactions that turn the present nftables table into the desired one.
     UpdateTable(Value),
-    /// Put this nftables table in the place of one that cannot be updated.
+    /// Replace the present nftables table, which cannot be updated, with this one.
     ReplaceTable(Table),
     /// Set `rp_filter` of an interface.
     SetReversePath {
         /// The index of the interface.
         link: u32,
-        /// Its name.
+        /// The name of the interface.
         name: String,
         /// 0 off, 1 strict, 2 loose.
         value: u32,
     },
     /// Add an address.
     AddAddress(LocalAddress),
-    /// Forget the connections that contradict the desired state.
+    /// Delete the conntrack entries that contradict the desired state.
     ForgetConnections(Expected),
     /// Remove a rule of Mooring.
     RemoveRule(Rule),
@@ -103,11 +103,11 @@ impl fmt::Display for Change {
     }
 }
 
-/// What has to change, in the order in which it is to be done.
+/// The changes that the kernel needs, in the order in which they must be made.
 ///
-/// The order keeps every packet either dropped or with its right source, wherever it is interrupted:
-/// the way of a packet is there before the table sends it there, and goes after it; an address is on an
-/// interface only while the table keeps its source.
+/// At each point of the sequence, also if it stops there, every packet is dropped or has its right source:
+/// rules and routes are added before the table marks packets for them and removed after the table stops doing so;
+/// an address is on an interface only while the table keeps its source.
 #[must_use]
 pub fn difference(desired: &Desired, kernel: &KernelState, settings: &NodeSettings) -> Vec<Change> {
     let slots = slots::slots(desired, kernel, settings);
@@ -116,7 +116,7 @@ pub fn difference(desired: &Desired, kernel: &KernelState, settings: &NodeSettin
     let addresses = addresses(desired, kernel);
     let (set, before) = reverse_path(desired, kernel);
     let table = ruleset::table(desired, kernel, &slots, &before, settings);
-    // If nothing is desired, the table goes as well, after the connections that it knows of were forgotten.
+    // If no block uses the node part, the table is removed too, after the entries of its connections were deleted.
     let table = (desired.enabled || kernel.table.is_some()).then_some(table);
 
     let mut changes = Vec::new();
@@ -169,7 +169,7 @@ pub fn difference(desired: &Desired, kernel: &KernelState, settings: &NodeSettin
         .filter(|entry| entry.prefix == 32)
         .map(|entry| (entry.link, entry.address))
         .collect();
-    // Another program can have added the same address: it works, and it stays that program's.
+    // Another program may have added the same address. That is enough, and Mooring does not become its owner.
     changes.extend(
         addresses
             .iter()
@@ -213,7 +213,7 @@ fn addresses(desired: &Desired, kernel: &KernelState) -> BTreeSet<LocalAddress> 
     desired.addresses.iter().filter_map(host).collect()
 }
 
-/// The changes of `rp_filter`, and what each interface that is changed had before.
+/// The changes of `rp_filter`, and the former value of each interface that Mooring changes (by name).
 fn reverse_path(desired: &Desired, kernel: &KernelState) -> (Vec<Change>, BTreeMap<String, u32>) {
     let recorded = &kernel.reverse_path;
     let used: BTreeSet<u32> = desired
@@ -230,7 +230,7 @@ fn reverse_path(desired: &Desired, kernel: &KernelState) -> (Vec<Change>, BTreeM
             }
             Some(LOOSE)
         } else {
-            // Its record stays until the kernel shows that it is restored.
+            // The former value stays recorded until the kernel shows that it is restored.
             if let Some(was) = was.filter(|was| *was != shown.rp_filter) {
                 before.insert(shown.name.clone(), was);
             }

@@ -1,4 +1,4 @@
-//! Parts of nftables rules, as `nft -j` prints them.
+//! Parts of nftables rules, in the JSON form that `nft -j` prints.
 
 use ipnet::Ipv4Net;
 use serde_json::{Value, json};
@@ -37,7 +37,7 @@ pub(super) fn in_set(name: &str) -> Value {
     equal(&ip_field("daddr"), &json!(format!("@{name}")))
 }
 
-/// The bits of a mark (`ct` or `meta`).
+/// The bits of a mark that `mask` selects. `key` is `ct` or `meta`.
 pub(super) fn masked(key: &str, mask: u32) -> Value {
     json!({ "&": [{ key: { "key": "mark" } }, mask] })
 }
@@ -57,12 +57,12 @@ pub(super) fn original_destination() -> Value {
     json!({ "ct": { "key": "ip daddr", "dir": "original" } })
 }
 
-/// Both are the same.
+/// `left` equals `right`.
 pub(super) fn equal(left: &Value, right: &Value) -> Value {
     json!({ "match": { "op": "==", "left": left, "right": right } })
 }
 
-/// They differ.
+/// `left` does not equal `right`.
 pub(super) fn not_equal(left: &Value, right: &Value) -> Value {
     json!({ "match": { "op": "!=", "left": left, "right": right } })
 }

@@ -1,7 +1,7 @@
 //! The node part: it makes the kernel of one node carry the addresses of the pods that run there.
 //!
 //! Watch -> [`objects::Objects`] -> [`desired::desired`] -> [`difference::difference`] -> [`kernel`].
-//! Everything before the kernel is a pure function. `docs/design/node.md` explains the data path.
+//! `desired` and `difference` are pure functions. `docs/design/node.md` explains the data path.
 
 mod complete_table;
 pub mod connections;

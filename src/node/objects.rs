@@ -1,4 +1,4 @@
-//! What the node part knows of blocks, IPs and pods: the input of the desired state.
+//! The blocks, IPs and pods that the node part reads: the input of the desired state.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use ipnet::Ipv4Net;
 
-/// Everything that the desired state is made of.
+/// All objects from which the desired state is computed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Objects {
     /// The name of this node.
@@ -21,7 +21,7 @@ pub struct Objects {
     pub pods: BTreeMap<String, Pod>,
 }
 
-/// A block, as far as the node part reads it.
+/// The fields of a block that the node part reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeBlock {
     /// The CIDRs of the block's subnet.
@@ -33,20 +33,20 @@ pub struct NodeBlock {
 /// `IPBlock.spec.node`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodeSpec {
-    /// Networks of the partners.
+    /// Networks of the partners, which pods reach with the static address.
     pub routes: Vec<Route>,
-    /// Destinations that never see the address. None: [`crate::api::internal_by_default`].
+    /// Networks to which pods never send with the static address. None: [`crate::api::internal_by_default`].
     pub internal: Option<Vec<Ipv4Net>>,
     /// The target that the node part asks which source address it sees.
     pub probe: Option<Probe>,
 }
 
-/// A program that says which source address it sees.
+/// The probe of a block: a program that answers with the source address that it sees.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
     /// Host and port.
     pub target: String,
-    /// How often it is asked, for each address.
+    /// Time between two attempts, for each address.
     pub interval: Duration,
 }
 
@@ -61,12 +61,12 @@ pub struct Route {
     pub optional: bool,
 }
 
-/// An IP, as far as the node part reads it.
+/// The fields of an IP that the node part reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ip {
     /// The block that the address is reserved in.
     pub block: Option<String>,
-    /// `spec.routes`: in addition to the routes of the block.
+    /// `spec.routes`, in addition to the routes of the block.
     pub routes: Vec<Route>,
     /// The claim in the status.
     pub claim: Option<Claim>,
@@ -75,7 +75,7 @@ pub struct Ip {
 /// Which pod has the address, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
-    /// What tells this claim from earlier ones of the same IP.
+    /// The claim id: it differs from the ids of all earlier claims of the same IP.
     pub id: String,
     /// The address.
     pub address: Ipv4Addr,
@@ -83,7 +83,7 @@ pub struct Claim {
     pub pod: String,
     /// The name of the node.
     pub node: String,
-    /// Whether EC2 has confirmed the place.
+    /// Whether EC2 has confirmed that the address is on the ENI.
     pub assigned: bool,
     /// The MAC of the ENI. None: the controller has not written it yet.
     pub mac: Option<Mac>,
@@ -94,9 +94,9 @@ pub struct Claim {
 pub struct Pod {
     /// `namespace/name`, for messages.
     pub name: String,
-    /// The name of the IP that it asks for.
+    /// The name of the IP that the pod asks for.
     pub wants: String,
-    /// Its own address. None: the CNI has not given it one.
+    /// The pod address. None: the CNI has not assigned one yet.
     pub address: Option<Ipv4Addr>,
     /// Whether it uses the network namespace of the node.
     pub host_network: bool,
@@ -106,7 +106,7 @@ pub struct Pod {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Mac(pub [u8; 6]);
 
-/// Text that is not a MAC address.
+/// The text is not a MAC address.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("\"{0}\" is not a MAC address, such as 02:00:5e:00:53:01")]
 pub struct MacError(String);

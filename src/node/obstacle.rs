@@ -3,29 +3,29 @@
 /// How far the programming of an address is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
-    /// The kernel does what is asked.
+    /// The kernel passes the packets of the address.
     Programmed,
-    /// Something that others have to do is missing.
+    /// Another component has to act first, for example the CNI or the controller.
     Waiting,
-    /// It cannot be programmed as things are.
+    /// The address cannot be programmed until an object or the node is changed.
     Failed,
-    /// The network of the node cannot do it for this pod: its packets do not pass netfilter.
+    /// The network of the node does not allow it for this pod: the packets of the pod do not pass netfilter.
     Unsupported,
 }
 
-/// What the report of an address that is not programmed says.
+/// State and message of the report for an address that is not programmed.
 pub(super) struct Obstacle {
     pub(super) state: State,
     pub(super) message: String,
 }
 
-/// Something that others have to do is missing.
+/// Another component has to act first.
 pub(super) fn waiting(message: String) -> Obstacle {
     let state = State::Waiting;
     Obstacle { state, message }
 }
 
-/// It cannot be programmed as things are.
+/// The address cannot be programmed until an object or the node is changed.
 pub(super) fn failed(message: String) -> Obstacle {
     let state = State::Failed;
     Obstacle { state, message }

@@ -1,5 +1,5 @@
-//! The nftables rules of the probe: the node part opens connections from the static address of a pod, with a
-//! transparent socket, and gets what is sent back to them. The pod gets everything else.
+//! The nftables rules of the probe. The node part opens connections from the static address of a pod with a
+//! transparent socket and receives their replies. The pod receives all other packets.
 
 use std::net::Ipv4Addr;
 
@@ -9,17 +9,17 @@ use super::expressions::{concat, equal, ip_field, masked, not_equal};
 use super::settings::NodeSettings;
 use super::table::{Chain, Hook, Set, Table};
 
-/// Set: interface and static address of pods that the node part opens connections from.
+/// Set: interface and static address of each pod that is probed.
 const PROBED: &str = "probed";
-/// The chain of the packets that come back.
+/// The chain for the replies to probe connections.
 const RESTORE: &str = "restore_probe";
 
-/// What the map `restore` does with the connections of the probe.
+/// The verdict of the map `restore` for probe connections.
 pub(super) fn restore() -> Value {
     json!({ "goto": { "target": RESTORE } })
 }
 
-/// Adds what the probe needs: nothing if no address of a pod is probed.
+/// Adds the rules of the probe. Adds nothing if no address of a pod is probed.
 pub(super) fn add(table: &mut Table, probed: Vec<(&str, Ipv4Addr)>, settings: &NodeSettings) {
     if probed.is_empty() {
         return;
@@ -36,13 +36,13 @@ pub(super) fn add(table: &mut Table, probed: Vec<(&str, Ipv4Addr)>, settings: &N
         let both = json!({ "concat": [interface, ip_field(field)] });
         equal(&both, &json!(format!("@{PROBED}")))
     };
-    // nft prints it so if all bits of the mask are set.
+    // nft prints this form if all bits of the mask are set.
     let set = |key: &str| {
         let key = json!({ key: { "key": "mark" } });
         let value = json!({ "|": [key, settings.probe_mark()] });
         json!({ "mangle": { "key": key, "value": value } })
     };
-    // What begins on this node with a mark of Mooring and an address that is not the node's is of the probe.
+    // Only a probe sends from this node with a mark of Mooring and a source address that the node does not have.
     let ours = not_equal(&masked("meta", settings.mark_mask()), &json!(0));
     let source = json!({ "fib": { "result": "type", "flags": ["saddr"] } });
     let not_local = not_equal(&source, &json!("local"));

@@ -1,4 +1,4 @@
-//! From the kinds of the API to the objects of the node part.
+//! Converts API objects to the objects of the node part.
 
 use kube::api::DynamicObject;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use super::objects::{Claim, Ip, NodeBlock, NodeSpec, Pod, Probe, Route};
 use crate::api::read::{Fields, Kept};
 use crate::api::{self, IpBlock, names};
 
-/// What is read of a pod.
+/// Selects the fields of a pod that are read.
 #[derive(Clone, Copy, Debug)]
 pub enum PodFields {}
 
@@ -21,7 +21,7 @@ impl Fields for PodFields {
     ];
 }
 
-/// A block. A `spec.node` that cannot be read counts as none, and so does a probe: admission refuses both.
+/// Reads a block. A `spec.node` or a probe that cannot be parsed counts as absent: admission refuses both.
 #[must_use]
 pub fn block(object: &IpBlock) -> NodeBlock {
     let node = object.spec.node.as_ref().and_then(|node| {
@@ -55,7 +55,7 @@ fn routes(routes: &[api::Route]) -> Vec<Route> {
     routes.iter().filter_map(read).collect()
 }
 
-/// An IP.
+/// Reads an IP.
 #[must_use]
 pub fn ip(object: &api::Ip) -> Ip {
     let status = object.status.as_ref();
@@ -78,7 +78,7 @@ fn claim(status: &api::IpStatus) -> Option<Claim> {
     })
 }
 
-/// An annotated pod by its UID. None: it has ended, and its address can be another pod's.
+/// Reads an annotated pod: UID and pod. None: the pod has ended, and another pod may have its address now.
 #[must_use]
 pub fn pod(object: &DynamicObject) -> Option<(String, Pod)> {
     let labels = object.metadata.labels.as_ref()?;

@@ -1,4 +1,4 @@
-//! Makes the kernel do what is desired, again and again.
+//! Reconciles the kernel with the desired state.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,30 +16,30 @@ use super::slots;
 use super::state::{KernelState, Selector};
 use crate::telemetry::chain;
 
-/// How often everything is compared although nothing happened.
+/// Interval of the full comparison that is made without any event.
 const RESYNC: Duration = Duration::from_secs(30);
-/// How long after a change of the kernel more of them are waited for: one command makes several.
+/// How long further events are collected after a first one: one command causes several events.
 const SETTLE: Duration = Duration::from_millis(10);
-/// When a failure is tried again.
+/// Wait before a retry after a failure.
 const RETRY: Duration = Duration::from_secs(1);
-/// A change can be the reason for another one. More rounds than this mean that another program undoes them.
+/// One change can make another one necessary. If more rounds are needed, another program undoes the changes.
 const ROUNDS: usize = 4;
 
-/// What is said about each IP, by name.
+/// The reports, by the name of the IP.
 pub type Reports = BTreeMap<String, Report>;
 
-/// What one comparison came to.
+/// The result of one reconciliation.
 #[derive(Debug)]
-pub struct Outcome {
-    /// What is said about each IP.
+pub struct ReconcileResult {
+    /// The report for each IP.
     pub reports: Reports,
-    /// The changes that were made, in their order.
+    /// The changes that were made, in order.
     pub changes: Vec<Change>,
     /// The changes that the kernel refused.
     pub errors: Vec<KernelError>,
 }
 
-/// Compares and applies.
+/// Compares the kernel with the desired state and applies the changes.
 pub struct Reconciler {
     kernel: Kernel,
     settings: NodeSettings,
@@ -48,10 +48,10 @@ pub struct Reconciler {
 }
 
 impl Reconciler {
-    /// Opens the kernel of the present network namespace, and changes nothing.
+    /// Opens the kernel of the present network namespace. Changes nothing.
     ///
     /// # Errors
-    /// It cannot be opened.
+    /// A netlink socket cannot be opened.
     pub fn open(settings: NodeSettings) -> Result<Self, KernelError> {
         Ok(Self {
             kernel: Kernel::open(settings)?,
@@ -61,21 +61,21 @@ impl Reconciler {
         })
     }
 
-    /// What is to be probed: addresses that are programmed, of blocks with a probe.
+    /// The probes to run: one for each programmed address of a block with a probe.
     #[must_use]
     pub fn orders(&self) -> watch::Receiver<Orders> {
         self.orders.subscribe()
     }
 
-    /// Says what is missing on this node.
+    /// Checks that the node has what Mooring needs.
     ///
     /// # Errors
-    /// What is missing.
+    /// The first requirement that is not met.
     pub async fn check(&self) -> Result<(), KernelError> {
         self.kernel.check().await
     }
 
-    /// The changes that would be made now, in their order, and the state that they were found in.
+    /// The changes that are necessary now, in order, and the desired state that they lead to.
     ///
     /// # Errors
     /// The kernel cannot be read.
@@ -89,7 +89,7 @@ impl Reconciler {
             (Part::Routes, Some(before)) => self.kernel.observe_routes(before).await?,
             _ => self.kernel.observe().await?,
         };
-        // The table can have been deleted since, with what it kept.
+        // If another program deleted the table, the former `rp_filter` values in it are lost: keep ours.
         if let (Some(before), true) = (before, shown.table.is_none()) {
             shown.reverse_path = before.reverse_path;
         }
@@ -102,12 +102,12 @@ impl Reconciler {
     /// Makes one change.
     ///
     /// # Errors
-    /// The kernel refuses it.
+    /// The kernel refuses the change.
     pub async fn apply(&self, change: &Change) -> Result<(), KernelError> {
         self.kernel.apply(change).await
     }
 
-    /// Makes the kernel do what is desired, as far as it can.
+    /// Applies all changes that are necessary and possible.
     ///
     /// # Errors
     /// The kernel cannot be read.
@@ -115,7 +115,7 @@ impl Reconciler {
         &mut self,
         objects: &Objects,
         part: Part,
-    ) -> Result<Outcome, KernelError> {
+    ) -> Result<ReconcileResult, KernelError> {
         let (mut made, mut refused) = (Vec::new(), Vec::new());
         let (mut changes, mut desired) = self.compare(objects, part).await?;
         self.withdraw_orders(&desired);
@@ -125,7 +125,8 @@ impl Reconciler {
                 break;
             }
             for change in changes {
-                // Each step of the table relies on the ones before, and its end on all.
+                // Each transaction of the table depends on those before it, and the removal of the table on all of
+                // them.
                 if is_of_table(&change) && refused.iter().any(|(other, _)| is_of_table(other)) {
                     continue;
                 }
@@ -161,7 +162,7 @@ impl Reconciler {
             *before = orders;
             differs
         });
-        Ok(Outcome {
+        Ok(ReconcileResult {
             reports,
             changes: made,
             errors: refused.into_iter().map(|(_, error)| error).collect(),
@@ -175,7 +176,7 @@ impl Reconciler {
             .unwrap_or_default()
     }
 
-    /// Probes end before the kernel treats their packets in another way.
+    /// Stops the probes that the new state changes, before the kernel handles their packets in another way.
     fn withdraw_orders(&self, desired: &Desired) {
         let possible = self.possible_orders(desired);
         self.orders.send_if_modified(|orders| {
@@ -185,7 +186,7 @@ impl Reconciler {
         });
     }
 
-    /// Whether the probe cannot work without this change.
+    /// Whether the probe cannot work until this change is made.
     fn stops(&self, change: &Change, order: &Order) -> bool {
         let table = match change {
             Change::AddRoute(route) | Change::ReplaceRoute(route) => route.table,
@@ -240,11 +241,10 @@ const fn is_of_table(change: &Change) -> bool {
     )
 }
 
-/// Keeps the kernel as desired until the senders of the objects are gone. What it says of each IP goes to
-/// `reports`, with how often it compared.
+/// Reconciles the kernel until the senders of the objects are dropped. Sends the reports to `reports`.
 ///
 /// # Errors
-/// The changes of the kernel cannot be listened to.
+/// The kernel notifications cannot be subscribed to.
 pub async fn run(
     mut reconciler: Reconciler,
     mut events: Events,
@@ -257,7 +257,7 @@ pub async fn run(
     loop {
         let part = tokio::select! {
             changed = objects.changed() => match changed {
-                // The table on record is as good as it was: every change of it is an event.
+                // The stored table is still valid: each change of it would have caused an event.
                 Ok(()) => Part::Routes,
                 Err(_) => return Ok(()),
             },
@@ -292,7 +292,7 @@ pub async fn run(
 async fn settle(events: &mut Events, first: Part) -> Part {
     let end = Instant::now() + SETTLE;
     let mut changed = first;
-    // The time is asked for: what is always ready never lets a timeout of zero elapse.
+    // Check the clock: if events are always ready, `timeout_at` never reports that the time is over.
     while Instant::now() < end {
         match timeout_at(end, events.next()).await {
             Ok(next) if next != changed => changed = Part::All,

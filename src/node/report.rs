@@ -1,4 +1,4 @@
-//! What the node part says: its own `IPNode`.
+//! Writes the status of the `IPNode` of this node.
 
 use std::time::Duration;
 
@@ -12,15 +12,15 @@ use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::desired::{Report, State};
-use super::probe::{Found, Outcome, Outcomes};
+use super::probe::{Found, ProbeResult, ProbeResults};
 use super::reconcile::Reports;
 use crate::api::read::PROGRAMMED;
 use crate::api::{IpNode, IpNodeSpec, IpNodeStatus, ProbedAddress, ProgrammedAddress};
 use crate::telemetry::chain;
 
-/// How often the node part says that it is there.
+/// Interval of the heartbeat in the status.
 const HEARTBEAT: Duration = Duration::from_secs(10);
-/// When a failure is tried again.
+/// Wait before a retry after a failure.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// Writes the reports whenever they change, and the heartbeat.
@@ -28,7 +28,7 @@ pub async fn run(
     client: Client,
     node: String,
     mut reports: watch::Receiver<Reports>,
-    mut outcomes: watch::Receiver<Outcomes>,
+    mut outcomes: watch::Receiver<ProbeResults>,
 ) {
     let mut heartbeat = interval(HEARTBEAT);
     heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -49,9 +49,9 @@ pub async fn run(
     }
 }
 
-/// The status, as it is written.
+/// The status that is written.
 #[must_use]
-pub fn status(reports: &Reports, outcomes: &Outcomes) -> IpNodeStatus {
+pub fn status(reports: &Reports, outcomes: &ProbeResults) -> IpNodeStatus {
     let address = |(ip, report): (&String, &Report)| ProgrammedAddress {
         ip: ip.clone(),
         address: report.address.to_string(),
@@ -78,7 +78,7 @@ pub fn status(reports: &Reports, outcomes: &Outcomes) -> IpNodeStatus {
 }
 
 fn probed(found: &Found) -> ProbedAddress {
-    let Outcome {
+    let ProbeResult {
         observed,
         round_trip,
         message,
@@ -93,7 +93,7 @@ fn probed(found: &Found) -> ProbedAddress {
 
 async fn write(client: &Client, node: &str, said: &IpNodeStatus) -> Result<(), kube::Error> {
     let api: Api<IpNode> = Api::all(client.clone());
-    // A merge patch replaces the list as a whole, and what was written there by hand.
+    // A merge patch replaces the whole list, with any manual change in it.
     let patch = Patch::Merge(json!({ "status": {
         "version": said.version, "heartbeatTime": said.heartbeat_time, "addresses": said.addresses,
     } }));
@@ -111,7 +111,7 @@ async fn write(client: &Client, node: &str, said: &IpNodeStatus) -> Result<(), k
     }
 }
 
-/// It is deleted with its Node.
+/// Creates the `IPNode` with the Node as its owner, so that it is deleted together with the Node.
 async fn create(client: &Client, api: &Api<IpNode>, name: &str) -> Result<(), kube::Error> {
     let node = Api::<Node>::all(client.clone()).get_metadata(name).await?;
     let owner = OwnerReference {

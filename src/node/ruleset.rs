@@ -1,7 +1,7 @@
-//! The nftables table that does what is desired.
+//! Builds the desired nftables table.
 //!
-//! Everything that depends on an address is an element of a map, so that a packet costs the same
-//! with one address and with two hundred. `docs/design/node.md` explains the chains.
+//! Everything that depends on an address is an element of a map, so that the cost of a packet does not depend on
+//! the number of addresses. `docs/design/node.md` explains the chains.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -27,10 +27,10 @@ use super::table_update::GUARDED;
 pub const TO_POD: &str = "to_pod";
 /// Map: interface and source to the static address, for pods.
 pub const AS_ADDRESS: &str = "as_address";
-/// Map: interface and static address to itself, for programs in the network namespace of the node, and for the probe.
+/// Map: interface and static address to the same address, for programs in the namespace of the node and for the probe.
 pub const HOST: &str = "host";
 
-/// An address with its slot, the name of its interface, and that of its destinations.
+/// An address with its slot, the name of its interface, and the name of its destinations.
 struct Placed<'a> {
     address: Ipv4Addr,
     to: &'a Address,
@@ -40,13 +40,13 @@ struct Placed<'a> {
 }
 
 impl Placed<'_> {
-    /// Whether the node part opens connections from the address of a pod.
+    /// Whether the address belongs to a pod and has a probe.
     const fn is_probed(&self) -> bool {
         matches!(self.to.endpoint, Endpoint::Pod(_)) && self.to.probe.is_some()
     }
 }
 
-/// The table. `reverse_path` is what interfaces had as `rp_filter` before.
+/// Builds the table. `reverse_path`: the former `rp_filter` of each interface that Mooring changed, by name.
 #[must_use]
 pub fn table(
     desired: &Desired,
@@ -71,7 +71,7 @@ pub fn table(
         .collect();
     let mut table = Table::default();
     base_chains(&mut table, settings);
-    // Pods of one block have the same chains: each is made once.
+    // Pods with the same ENI and destinations share their chains: each chain is made once.
     let (mut interfaces, mut pods) = (BTreeSet::new(), BTreeSet::new());
     for one in &placed {
         if interfaces.insert(one.slot) {
@@ -87,7 +87,7 @@ pub fn table(
         .iter()
         .map(|(pod, destinations)| (*pod, names.of(destinations)))
         .collect();
-    // Also where the packets of open pods go while the maps change.
+    // Open pods need these chains too: they are closed while the maps change.
     for (destinations, name) in names.all() {
         destination_sets(&mut table, destinations, name);
         let rules = guard_rules(name, settings.mark_mask());
@@ -125,7 +125,7 @@ fn base_chains(table: &mut Table, settings: &NodeSettings) {
     };
     let (daddr, saddr) = (ip_field("daddr"), ip_field("saddr"));
     let to_pod = json!([{ "dnat": { "addr": { "map": { "key": daddr, "data": map(TO_POD) } } } }]);
-    // Most packets are of a connection that has its mark: the first rule is the last one for them.
+    // Most packets belong to a connection that has a mark already. For them the first rule is the last one.
     let restore = json!([{ "vmap": { "key": masked("ct", mask), "data": "@restore" } }]);
     let arrived = json!({ "concat": [{ "meta": { "key": "iifname" } }, original_destination()] });
     let arrive = json!([
@@ -138,7 +138,7 @@ fn base_chains(table: &mut Table, settings: &NodeSettings) {
         not_equal(&masked("ct", mask), &json!(0)),
         { "snat": { "addr": { "map": { "key": leaving_by(), "data": map(AS_ADDRESS) } } } },
     ]);
-    // The address becomes itself: a connection that is translated is not translated again by the CNI (100).
+    // Translates the address to itself, because the CNI (priority 100) does not translate a connection a second time.
     let host =
         json!([{ "snat": { "addr": { "map": { "key": leaving_by(), "data": map(HOST) } } } }]);
     chain(
@@ -151,7 +151,7 @@ fn base_chains(table: &mut Table, settings: &NodeSettings) {
         Hook::new("nat", "output", -110),
         vec![to_pod],
     );
-    // After the translation of Services by kube-proxy (-100).
+    // After kube-proxy has translated Services (priority -100).
     chain(
         "connections",
         Hook::new("filter", "prerouting", -85),
@@ -193,7 +193,7 @@ fn destination_chains(table: &mut Table, one: &Placed<'_>, settings: &NodeSettin
         json!([in_set(&format!("internal_{name}")), { "return": null }]),
         json!([
             in_set(&format!("routes_{name}")),
-            // The way back to the source is where the packet came from: no other pod can pretend to be this one.
+            // The route back to the source is the interface of arrival: another pod cannot use the address of this one.
             equal(&json!({ "fib": { "result": "oif", "flags": ["saddr", "iif"] } }), &json!(true)),
             { "goto": { "target": format!("mark_{slot}") } },
         ]),
@@ -221,8 +221,8 @@ fn destination_chains(table: &mut Table, one: &Placed<'_>, settings: &NodeSettin
     );
 }
 
-/// What never leaves: packets of a connection with the mark of an address (the caller lets pass those that
-/// leave as they should), and packets of new connections to the partners.
+/// Rules that drop packets of a connection with the mark of an address (the caller first accepts those on the right
+/// interface), and packets of other connections to the partners.
 fn guard_rules(name: &str, mask: u32) -> Vec<Value> {
     let direction = json!({ "ct": { "key": "direction" } });
     vec![

@@ -1,4 +1,4 @@
-//! Which numbers of the kernel belong to Mooring.
+//! The marks, priorities and route tables that Mooring uses in the kernel.
 
 use std::ops::RangeInclusive;
 
@@ -9,7 +9,7 @@ pub const PROTOCOL: u8 = 78;
 /// The name of the nftables table, of the family `ip`.
 pub const TABLE: &str = "mooring";
 
-/// What a flag can change: numbers that another program on the node can use, and how Cilium routes.
+/// Settings from flags: numbers that could conflict with another program on the node, and the routing of Cilium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeSettings {
     mark_mask: u32,
@@ -18,7 +18,7 @@ pub struct NodeSettings {
     cilium_legacy_routing: bool,
 }
 
-/// Numbers that cannot be used.
+/// Why the numbers cannot be used.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SettingsError {
     /// The bits of the mark are not one group of 2 to 8 bits.
@@ -26,17 +26,17 @@ pub enum SettingsError {
         "--mark-mask {0:#010x} must be one group of 2 to 8 neighbouring bits, such as 0x000f0000"
     )]
     Mask(u32),
-    /// The priority is one that the kernel uses.
+    /// The kernel uses this priority.
     #[error("--rule-priority {0} must be between 1 and 32765")]
     Priority(u32),
-    /// The tables overlap those of the kernel.
+    /// The route tables overlap the tables of the kernel.
     #[error("--first-table {0} must be between 256 and 4294967000: the kernel uses tables below")]
     Table(u32),
 }
 
 impl Default for NodeSettings {
-    /// Free beside the AWS VPC CNI 1.23 (mark `0x80`, priorities 512, 1024, 1535, 1536) and
-    /// kube-proxy (marks `0x4000`, `0x8000`). Calico owns `0xffff0000` unless told otherwise.
+    /// Numbers that do not conflict with the AWS VPC CNI 1.23 (mark `0x80`, priorities 512, 1024, 1535, 1536) and with
+    /// kube-proxy (marks `0x4000`, `0x8000`). Calico uses `0xffff0000` by default.
     fn default() -> Self {
         Self {
             mark_mask: 0x000f_0000,
@@ -76,7 +76,7 @@ impl NodeSettings {
         })
     }
 
-    /// The same numbers, with what is known of the routing of Cilium.
+    /// Sets whether Cilium uses its legacy host routing (`bpf.hostLegacyRouting=true`).
     #[must_use]
     pub const fn with_cilium_legacy_routing(self, cilium_legacy_routing: bool) -> Self {
         Self {
@@ -85,7 +85,7 @@ impl NodeSettings {
         }
     }
 
-    /// Whether packets of pods pass netfilter although Cilium runs on the node.
+    /// Whether packets of pods pass netfilter even if Cilium runs on the node.
     #[must_use]
     pub const fn cilium_legacy_routing(&self) -> bool {
         self.cilium_legacy_routing
@@ -103,19 +103,19 @@ impl NodeSettings {
         self.rule_priority
     }
 
-    /// The slots: one for each ENI that carries addresses. The highest number is left for the probe.
+    /// The slots: one for each ENI that carries addresses. The highest number is reserved for the probe.
     #[must_use]
     pub const fn slots(&self) -> RangeInclusive<u32> {
         1..=(self.slot(self.mark_mask) - 1)
     }
 
-    /// The mark of connections that the node part itself opens from the addresses of pods: every bit of the mask.
+    /// The mark of probe connections from pod addresses: all bits of the mask.
     #[must_use]
     pub const fn probe_mark(&self) -> u32 {
         self.mark_mask
     }
 
-    /// The route table by which what is sent back to these connections reaches the node part.
+    /// The route table that delivers the replies of probe connections to the node part.
     #[must_use]
     pub const fn probe_table(&self) -> u32 {
         self.table(self.slot(self.probe_mark()))
@@ -139,7 +139,7 @@ impl NodeSettings {
         self.first_table + slot
     }
 
-    /// The route tables of all slots, and that of the probe.
+    /// The route tables of all slots and of the probe.
     #[must_use]
     pub const fn tables(&self) -> RangeInclusive<u32> {
         self.table(*self.slots().start())..=self.probe_table()

@@ -1,4 +1,4 @@
-//! Which ENI has which mark and route table.
+//! Assigns a slot (mark and route table) to each ENI.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use super::objects::Mac;
 use super::settings::NodeSettings;
 use super::state::KernelState;
 
-/// Map: the MAC of an ENI to the mark of its slot. No rule reads it; it keeps the slot across restarts.
+/// Map: the MAC of an ENI to the mark of its slot. No rule reads it. It stores the slot across restarts.
 pub const INTERFACES: &str = "interfaces";
-/// The slot of each ENI that carries an address: the one that the kernel shows, else a free one.
-/// ENIs without a slot are left out.
+/// The slot of each ENI that carries an address: the one stored in the kernel, else a free one.
+/// An ENI for which no slot is free is left out.
 #[must_use]
 pub fn slots(
     desired: &Desired,
@@ -32,7 +32,7 @@ pub fn slots(
         if slots.contains_key(&mac) {
             continue;
         }
-        // A slot that was in use until now comes last: connections can still have its mark.
+        // Slots that were in use until now are taken last: connections can still have their mark.
         let free = |slot: &u32| !slots.values().any(|taken| taken == slot);
         let unused = |slot: &u32| !shown.values().any(|taken| taken == slot);
         let mut all = settings.slots().filter(free);

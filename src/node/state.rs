@@ -1,5 +1,5 @@
-//! What the kernel shows: interfaces and addresses of all programs, and rules, routes and the
-//! nftables table of Mooring alone.
+//! The observed state of the kernel: all interfaces and addresses, but only the rules, the routes and the
+//! nftables table of Mooring.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,13 +10,13 @@ use ipnet::Ipv4Net;
 use super::objects::Mac;
 use super::table::Table;
 
-/// Map of the table: an interface to the `rp_filter` that it had before. No rule reads it.
+/// Map of the table: an interface to its `rp_filter` before Mooring changed it. No rule reads the map.
 pub const REVERSE_PATH: &str = "rp_filter";
 
-/// The interface of the host that every Cilium makes (`defaults.HostDevice` of cilium/cilium).
+/// The host interface that every Cilium agent creates (`defaults.HostDevice` of cilium/cilium).
 const CILIUM: &str = "cilium_host";
 
-/// What the kernel shows at one time.
+/// The state of the kernel at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelState {
     /// Interfaces by index.
@@ -25,12 +25,12 @@ pub struct KernelState {
     pub addresses: BTreeSet<LocalAddress>,
     /// Rules of Mooring.
     pub rules: BTreeSet<Rule>,
-    /// Routes of Mooring.
+    /// Routes in the tables of Mooring.
     pub routes: BTreeSet<RouteEntry>,
-    /// The nftables table of Mooring, if there is one.
+    /// The nftables table of Mooring. None: it does not exist.
     pub table: Option<Table>,
-    /// What `rp_filter` of interfaces was before Mooring changed it, by name: the table has it, and the process
-    /// remembers it when another program deletes the table.
+    /// The `rp_filter` of each interface before Mooring changed it, by name. The table stores it. If another program
+    /// deletes the table, the copy in this process is used.
     pub reverse_path: BTreeMap<String, u32>,
 }
 
@@ -41,10 +41,10 @@ pub struct Link {
     pub name: String,
     /// Its MAC.
     pub mac: Option<Mac>,
-    /// Whether it is a hardware interface or the end of a virtual wire; not one that was made on top of
-    /// another interface and shares its MAC (VLAN, bridge, bond).
+    /// Whether it is a hardware interface or one end of a veth pair. False for an interface on top of another one
+    /// whose MAC it shares (VLAN, bridge, bond).
     pub own_mac: bool,
-    /// Whether it is up.
+    /// Whether the interface is up.
     pub up: bool,
     /// `net.ipv4.conf.*.forwarding`.
     pub forwarding: bool,
@@ -68,20 +68,20 @@ pub struct LocalAddress {
 /// A rule (`ip rule`) with the priority of Mooring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rule {
-    /// Which packets it is for.
+    /// Which packets the rule applies to.
     pub selector: Selector,
     /// The route table.
     pub table: u32,
 }
 
-/// The packets of a rule.
+/// The packets that a rule selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Selector {
     /// Packets with a mark (within the mask of the settings).
     Mark {
         /// The mark.
         mark: u32,
-        /// The bits that count.
+        /// The bits that are compared.
         mask: u32,
     },
     /// Packets from an address.
@@ -105,13 +105,13 @@ pub struct RouteEntry {
     pub table: u32,
     /// The destination.
     pub to: Ipv4Net,
-    /// Where its packets go.
+    /// The next hop.
     pub via: NextHop,
     /// The index of the interface.
     pub link: u32,
 }
 
-/// Where the packets of a route go.
+/// The next hop of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NextHop {
     /// To a gateway, reached directly over the interface.
@@ -130,7 +130,7 @@ impl fmt::Display for NextHop {
 }
 
 impl KernelState {
-    /// Takes in what the table keeps of the time before Mooring.
+    /// Fills `reverse_path` from the map that the table stores.
     pub fn read_reverse_path(&mut self) {
         let kept = self
             .table
@@ -148,7 +148,7 @@ impl KernelState {
     /// The interface with this MAC.
     ///
     /// # Errors
-    /// The number of interfaces that have it, if it is not one.
+    /// The number of interfaces with this MAC, if it is not exactly one.
     pub fn link_by_mac(&self, mac: Mac) -> Result<&Link, usize> {
         self.indexed_by_mac(mac).map(|(_, link)| link)
     }
@@ -156,7 +156,7 @@ impl KernelState {
     /// The interface with this MAC, and its index.
     ///
     /// # Errors
-    /// The number of interfaces that have it, if it is not one.
+    /// The number of interfaces with this MAC, if it is not exactly one.
     pub fn indexed_by_mac(&self, mac: Mac) -> Result<(u32, &Link), usize> {
         let found: Vec<_> = self
             .links
@@ -169,7 +169,7 @@ impl KernelState {
         }
     }
 
-    /// Whether Cilium runs on the node. How it routes the packets of pods is in its BPF maps and programs alone.
+    /// Whether Cilium runs on the node. Its routing mode is visible only in its BPF maps and programs.
     #[must_use]
     pub fn has_cilium(&self) -> bool {
         self.links.values().any(|link| link.name == CILIUM)

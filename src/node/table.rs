@@ -1,7 +1,7 @@
-//! The nftables table, as nft lists it: chains with rules, sets and maps with elements.
+//! The nftables table, in the form that nft lists: chains with rules, sets and maps with elements.
 //!
-//! Rules are the JSON that `nft -j list` prints, so that what was written can be compared with what
-//! is there.
+//! Rules are stored in the JSON form that `nft -j list` prints, so that the desired table can be compared with the
+//! present one.
 
 use std::collections::BTreeMap;
 
@@ -9,28 +9,28 @@ use serde_json::{Map, Value, json};
 
 use super::settings::TABLE;
 
-/// A table.
+/// An nftables table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Table {
     /// Chains by name.
     pub chains: BTreeMap<String, Chain>,
     /// Sets and maps by name.
     pub sets: BTreeMap<String, Set>,
-    /// Objects of kinds that Mooring never makes, as nft lists them.
+    /// Objects of kinds that Mooring never creates, in the form that nft lists.
     pub unknown: Vec<Value>,
 }
 
 /// A chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Chain {
-    /// Where packets enter it. None: by a jump.
+    /// The hook of a base chain. None: packets enter by a jump only.
     pub hook: Option<Hook>,
-    /// Its rules: for each, the list of its statements.
+    /// Its rules. Each is the list of its statements.
     pub rules: Vec<Value>,
 }
 
 impl Chain {
-    /// What a command says of it.
+    /// The fields of the chain in an nft command.
     #[must_use]
     pub fn fields(&self, name: &str) -> Value {
         match &self.hook {
@@ -52,12 +52,12 @@ pub struct Hook {
     pub hook: String,
     /// The order among the chains of the hook.
     pub priority: i64,
-    /// What happens to a packet at the end of the chain.
+    /// The verdict at the end of the chain.
     pub policy: String,
 }
 
 impl Hook {
-    /// A hook whose chain accepts.
+    /// A hook with the policy `accept`.
     #[must_use]
     pub fn new(kind: &str, hook: &str, priority: i64) -> Self {
         Self {
@@ -74,7 +74,7 @@ impl Hook {
 pub struct Set {
     /// The type of its keys: one name, or a list of names.
     pub key: Value,
-    /// The type of what it maps to. None: it is a set.
+    /// The type of its values. None: it is a set, not a map.
     pub value: Option<Value>,
     /// Flags, such as `interval`.
     pub flags: Vec<Value>,
@@ -99,13 +99,13 @@ impl Set {
 }
 
 impl Set {
-    /// Its kind in a command.
+    /// Its kind in an nft command: `set` or `map`.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         if self.value.is_some() { "map" } else { "set" }
     }
 
-    /// What a command says of it.
+    /// The fields of the set or map in an nft command.
     #[must_use]
     pub fn fields(&self, name: &str) -> Value {
         let mut fields = json!({ "name": name, "type": self.key });
@@ -127,18 +127,18 @@ fn sorted(mut elements: Vec<Value>) -> Vec<Value> {
     elements
 }
 
-/// What nft lists cannot be read.
+/// The output of `nft -j list` cannot be parsed.
 #[derive(Debug, thiserror::Error)]
 pub enum TableError {
-    /// It is not JSON.
+    /// The output is not JSON.
     #[error("what nft lists of the table {TABLE} is not JSON")]
     Json(#[from] serde_json::Error),
     /// A field is missing.
     #[error("what nft lists of the table {TABLE} has no \"{field}\" in {object}")]
     Missing {
-        /// The field.
+        /// The name of the field.
         field: &'static str,
-        /// The object, as listed.
+        /// The object in the form that nft lists.
         object: Value,
     },
 }
@@ -159,10 +159,10 @@ fn missing(object: &Value, field: &'static str) -> TableError {
 }
 
 impl Table {
-    /// Reads what `nft -j list table ip mooring` prints.
+    /// Parses the output of `nft -j list table ip mooring`.
     ///
     /// # Errors
-    /// It is not what nft prints.
+    /// The text is not such an output.
     pub fn parse(listing: &str) -> Result<Self, TableError> {
         let listing: Value = serde_json::from_str(listing)?;
         let objects = listing
@@ -228,7 +228,7 @@ impl Table {
         Ok(())
     }
 
-    /// The elements of a map, as pairs of key and value. None are in a map that is not there.
+    /// The elements of a map, as pairs of key and value. Empty if the map does not exist.
     pub fn pairs<'a>(
         &'a self,
         map: &str,
@@ -243,8 +243,8 @@ impl Table {
             })
     }
 
-    /// One transaction that puts this table in the place of whatever table of the name is there. A packet can
-    /// pass between the two, so it is only for what [`super::table_update`] cannot do.
+    /// One transaction that replaces any table of this name with this one. A packet can pass between the two tables,
+    /// so it is used only where [`super::table_update`] is not possible.
     #[must_use]
     pub fn replace(&self) -> Value {
         let table = |verb| command(verb, "table", json!({}));
@@ -266,7 +266,7 @@ impl Table {
         json!({ "nftables": commands })
     }
 
-    /// One transaction that removes the table, also if there is none.
+    /// One transaction that removes the table. It succeeds also if the table does not exist.
     #[must_use]
     pub fn remove() -> Value {
         let table = |verb| command(verb, "table", json!({}));
@@ -274,8 +274,8 @@ impl Table {
     }
 }
 
-/// nft prints `mark & 0xfff0ffff | 0x10000` as `mark & 0xfff1ffff | 0x10000` (1.0.6): the bits that are set
-/// afterwards do not matter before.
+/// Removes from the `&` mask the bits that `|` sets: nft 1.0.6 prints `mark & 0xfff0ffff | 0x10000` as
+/// `mark & 0xfff1ffff | 0x10000`, which has the same result.
 fn normalise(value: &mut Value) {
     match value {
         Value::Array(list) => list.iter_mut().for_each(normalise),
@@ -302,7 +302,7 @@ fn put(fields: &mut Value, name: &str, value: Value) {
     }
 }
 
-/// A command about an object of the table, or about the table.
+/// An nft command for the table or for an object of it.
 #[must_use]
 pub fn command(verb: &str, kind: &str, mut fields: Value) -> Value {
     let owner = if kind == "table" { "name" } else { "table" };

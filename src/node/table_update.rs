@@ -1,15 +1,15 @@
 //! The transactions that turn one nftables table into another while packets pass.
 //!
-//! A packet passes several hooks, and a transaction can be committed in between; a new base chain even comes
-//! before the one that it replaces, and is empty until the commit. So base chains are kept, and the maps change
+//! A packet passes several hooks, and a transaction can be committed between two of them. A new base chain is called
+//! before the one that it replaces, and it is empty until the commit. So base chains are kept, and the maps change
 //! in three transactions:
 //!
-//! 1. whatever pod is treated differently is closed;
-//! 2. everything else changes;
-//! 3. the pods are opened that are to be open, and what nothing refers to any more goes.
+//! 1. Each pod whose rules change is closed.
+//! 2. Everything else changes.
+//! 3. The pods that must be open are opened, and objects without references are deleted.
 //!
-//! Before the third, connections that contradict the desired state are forgotten: their packets would pass with the
-//! source from before.
+//! Before the third transaction the conntrack entries that contradict the desired state are deleted: their packets
+//! would pass with the former source.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -17,20 +17,20 @@ use serde_json::{Value, json};
 
 use super::table::{Set, Table, command};
 
-/// Map: the address of a pod to the chain that drops its packets or lets them pass.
+/// Map: the address of a pod to the chain that drops or accepts its packets.
 pub const GUARDED: &str = "guarded";
 
 /// The transactions from one table to another.
 #[derive(Debug)]
 pub struct Transactions {
-    /// The first two, without those that change nothing.
+    /// The first two transactions, without those that change nothing.
     pub change: Vec<Value>,
-    /// The third, if it changes anything.
+    /// The third transaction. None: it changes nothing.
     pub open: Option<Value>,
 }
 
-/// The transactions from one table to another, in their order. None: it cannot be done without replacing the
-/// table, because a chain has another hook, or a set another type.
+/// The transactions from one table to another, in order. None: the table must be replaced, because a chain has another
+/// hook, a set has another type, or the table contains objects that Mooring does not know.
 #[must_use]
 pub fn transactions(before: Option<&Table>, after: &Table) -> Option<Transactions> {
     let none = Table::default();
@@ -42,7 +42,7 @@ pub fn transactions(before: Option<&Table>, after: &Table) -> Option<Transaction
     closed.chains.extend(after.chains.clone());
     for (name, set) in &after.sets {
         closed.sets.entry(name.clone()).or_insert_with(|| Set {
-            // Sets are filled before anything refers to them, maps when everything that they refer to is there.
+            // Sets are filled before anything refers to them, maps after everything that they refer to exists.
             elements: match set.value {
                 None => set.elements.clone(),
                 Some(_) => Vec::new(),
@@ -93,7 +93,7 @@ fn fits(before: &Table, after: &Table) -> bool {
     chains && sets
 }
 
-/// The elements of the guard while other maps change: each pod that is treated differently afterwards is closed.
+/// The elements of the map `guarded` while other maps change: each pod whose rules change is closed.
 fn closing(before: &Table, after: &Table) -> Vec<Value> {
     let element = |table: &Table| -> BTreeMap<String, Value> {
         table
@@ -114,7 +114,8 @@ fn closing(before: &Table, after: &Table) -> Vec<Value> {
     closed.into_values().collect()
 }
 
-/// `guard_<slot>_<destinations>` lets the right packets pass, `closed_<destinations>` none.
+/// Replaces the chain `guard_<slot>_<destinations>`, which accepts the right packets, with `closed_<destinations>`,
+/// which does not.
 fn close(element: &Value) -> Value {
     let mut element = element.clone();
     if let Some(target) = element.pointer_mut("/1/jump/target")
@@ -163,7 +164,7 @@ fn commands(from: &Table, to: &Table) -> Vec<Value> {
             );
         }
     }
-    // First all references, then what they refer to.
+    // First delete all references, then the objects that they refer to.
     let gone = || {
         from.chains
             .iter()

@@ -1,4 +1,4 @@
-//! What the API server shows, as the objects of the node part.
+//! Watches the API server and publishes the objects of the node part.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,11 +19,11 @@ use crate::api::read::Reduced;
 use crate::api::{Ip, IpBlock, names, watching};
 use crate::telemetry::chain;
 
-/// How often IPs that pods ask for, and that are not of this node, are read.
+/// Interval for reading the IPs that pods of this node ask for and that are not claimed for this node.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// What is known so far. Nothing is published before every list was complete once: what is not known yet
-/// would be taken out of the kernel.
+/// The objects that are known so far. Nothing is published before every list was complete once: an object that is
+/// not known yet would be removed from the kernel.
 struct Known {
     objects: Objects,
     /// Names of the IPs that the watch shows.
@@ -49,7 +49,7 @@ type ReducedPod = Reduced<read::PodFields>;
 
 type Shared = Arc<Mutex<Known>>;
 
-/// Watches blocks, the IPs of the node and its annotated pods, until the receiver is gone.
+/// Watches blocks, the IPs of the node and its annotated pods until the receiver is dropped.
 pub async fn run(client: Client, node: String, out: watch::Sender<Option<Objects>>) {
     let objects = Objects {
         node: node.clone(),
@@ -88,11 +88,11 @@ pub async fn run(client: Client, node: String, out: watch::Sender<Option<Objects
         pods,
     ));
     tasks.spawn(look(Api::all(client), known));
-    // Each runs until it is aborted, with this task.
+    // Each task runs until it is aborted together with this one.
     while tasks.join_next().await.is_some() {}
 }
 
-/// Takes in one change: an object and whether it is there, or a complete list.
+/// Applies one change: an object that exists, an object that is gone, or a complete list.
 type TakeIn<K> = fn(&mut Known, &Change<'_, K>);
 
 enum Change<'a, K> {
@@ -133,7 +133,7 @@ where
                 }
             }
             Ok(None) => return,
-            // What is known stands: that it cannot be listed does not mean that it is gone.
+            // Keep what is known: a list that fails does not mean that the objects are gone.
             Err(error) => tracing::warn!(error = chain(&error), "a watch was interrupted"),
         }
     }
@@ -168,7 +168,7 @@ fn ips(known: &mut Known, change: &Change<'_, Ip>) {
             ips.insert(name(ip), read::ip(ip));
             known.watched.insert(name(ip));
         }
-        // It is on another node now, or has no claim: what it asks for otherwise is still true.
+        // The IP is claimed for another node, or has no claim. The rest of its spec is still valid.
         Change::Gone(ip) => {
             if let Some(ip) = ips.get_mut(&name(ip)) {
                 ip.claim = None;
@@ -207,8 +207,8 @@ fn pods(known: &mut Known, change: &Change<'_, ReducedPod>) {
     known.objects.ips.retain(|name, _| asked(name));
 }
 
-/// Reads the IPs of pods that wait for their address: the watch shows only IPs of this node. Until one is read, the
-/// partners of every block count for its pod.
+/// Reads the IPs of pods that wait for their address, because the watch shows only IPs of this node. Until the IP of a
+/// pod is read, the partners of all blocks are used for that pod.
 async fn look(api: Api<Ip>, known: Shared) {
     loop {
         let wanted: Vec<String> = {
@@ -222,7 +222,7 @@ async fn look(api: Api<Ip>, known: Shared) {
             match api.get_opt(&name).await {
                 Ok(Some(ip)) => {
                     let mut known = known.lock().await;
-                    // A claim on this node comes by the watch, in its order.
+                    // A claim for this node is taken from the watch alone, so that claims arrive in order.
                     if !known.watched.contains(&name) {
                         let ip = super::objects::Ip {
                             claim: None,

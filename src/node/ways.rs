@@ -1,4 +1,4 @@
-//! The ways of packets: rules and routes.
+//! The desired rules (`ip rule`) and routes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,8 +41,9 @@ pub(super) fn routes(
             by_table.insert((table, *to), route(*to, *via));
         }
     }
-    // What is addressed to a pod is delivered to the node part, if its mark says that it is the node part's. A route to
-    // everything would make the kernel drop it where net.ipv4.conf.*.src_valid_mark is 1: its source would be local.
+    // Delivers packets for a pod to the node part if they have the mark of the probe. The route is only for the subnet:
+    // with a route to 0.0.0.0/0 the source of the packet would count as local, and the kernel would drop the packet
+    // where net.ipv4.conf.*.src_valid_mark is 1.
     for to in probed_pods(desired, slots) {
         let table = settings.probe_table();
         let local = RouteEntry {
@@ -88,7 +89,7 @@ pub(super) fn rules(
     rules
 }
 
-/// The addresses of pods that the node part opens connections from.
+/// The pod addresses from which the node part opens probe connections.
 fn probed_pods<'a>(
     desired: &'a Desired,
     slots: &'a BTreeMap<Mac, u32>,

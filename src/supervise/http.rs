@@ -1,4 +1,4 @@
-//! Health, readiness and metrics, in plain HTTP.
+//! Serves health, readiness and metrics over plain HTTP.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,13 +19,13 @@ use crate::admission::ConnectionLimit;
 use crate::metrics::{CONTENT_TYPE, Metrics};
 use crate::telemetry::{Part, Readiness};
 
-/// A client that has not sent its headers by then is not waited for.
+/// Time limit for receiving the headers of a request.
 const HEADERS: Duration = Duration::from_secs(5);
-/// Connections at a time. The kubelet and a few who collect metrics have one each, for a moment; one more takes the
-/// place of one of whichever address has the most.
+/// The most open connections. The kubelet and a few metrics collectors have one each, for a short time. At the limit a
+/// new connection replaces one of the client address that has the most.
 const CONNECTIONS: usize = 64;
 const HEAD_BYTES: usize = 16 * 1024;
-/// Open connections have this long to end once the server is told to.
+/// Time limit for open connections to end during a shutdown.
 const CLOSING: Duration = Duration::from_secs(2);
 
 #[derive(Clone)]
@@ -36,7 +36,7 @@ struct Process {
 
 fn router(readiness: Readiness, metrics: Metrics) -> Router {
     Router::new()
-        // That it answers is all that is asked: whatever dies ends the process.
+        // An answer is enough: if a task fails, the whole process ends.
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(ready))
         .route("/metrics", get(encoded))
@@ -62,10 +62,10 @@ async fn encoded(State(process): State<Process>) -> Response {
     }
 }
 
-/// Answers until told to stop.
+/// Serves until `stop` is cancelled.
 ///
 /// # Errors
-/// None while the listener lives: a connection that cannot be accepted is logged and passed over.
+/// None at present: a connection that cannot be accepted is logged and skipped.
 pub async fn serve(
     listener: TcpListener,
     readiness: Readiness,
@@ -84,7 +84,7 @@ pub async fn serve(
             Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "a connection for health or metrics could not be accepted");
-                // Out of file descriptors, most likely: asking again at once would spin.
+                // Most likely there are no file descriptors left. To retry at once would be a busy loop.
                 tokio::time::sleep(Duration::from_millis(100)).await;
                 continue;
             }

@@ -12,7 +12,7 @@ const TIMES: Times = Times {
     closing: Duration::from_mins(1),
 };
 
-/// How it ends: a supervisor that misses what it waits for must fail a test, not hang it.
+/// Runs the supervisor with a time limit, so that an error fails the test instead of blocking it.
 async fn ended(supervisor: Supervisor, signals: mpsc::Receiver<&'static str>) -> Result<(), Died> {
     let limit = Duration::from_secs(20);
     let ended = tokio::time::timeout(limit, supervisor.run(signals)).await;
@@ -87,7 +87,7 @@ async fn a_task_that_panics_ends_the_process() {
     assert_eq!(*log.lock().unwrap(), ["controller", "webhook"]);
 }
 
-/// False, where the compiler does not see it.
+/// False, but not known to the compiler.
 fn log_is_impossible() -> bool {
     std::env::args().next().is_none()
 }

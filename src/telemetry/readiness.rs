@@ -1,23 +1,23 @@
-//! Whether the process can do its work.
+//! Tracks whether the process is ready.
 
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What must be there before the process is ready.
+/// A requirement for the process to be ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
-    /// What the webhook answers from has been listed.
+    /// The caches of the webhook have been filled by a complete list.
     Caches,
-    /// What the controller watches has been listed.
+    /// All kinds that the controller watches have been listed.
     Watches,
     /// The webhook listens.
     Webhook,
     /// There is a certificate to serve.
     Certificate,
-    /// The API server trusts it, as far as is known.
+    /// The API server trusts the certificate, as far as is known.
     Trust,
-    /// The process was not asked to end.
+    /// The process is not in shutdown.
     Running,
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for Part {
     }
 }
 
-/// Which parts are there. Clones see the same parts.
+/// Which requirements are met. Clones share the same state.
 #[derive(Clone, Debug)]
 pub struct Readiness(Arc<[AtomicBool; Part::ALL.len()]>);
 
@@ -57,7 +57,7 @@ impl Default for Readiness {
 }
 
 impl Readiness {
-    /// Nothing is there yet, and the process was not asked to end.
+    /// No requirement is met yet, except that the process is not in shutdown.
     #[must_use]
     pub fn new() -> Self {
         let readiness = Self(Arc::default());
@@ -65,7 +65,7 @@ impl Readiness {
         readiness
     }
 
-    /// A part has come or gone.
+    /// Sets whether a requirement is met.
     pub fn set(&self, part: Part, there: bool) {
         for (known, flag) in Part::ALL.iter().zip(self.0.iter()) {
             if *known == part {
@@ -74,7 +74,7 @@ impl Readiness {
         }
     }
 
-    /// The parts that are not there.
+    /// The requirements that are not met.
     #[must_use]
     pub fn missing(&self) -> Vec<Part> {
         Part::ALL

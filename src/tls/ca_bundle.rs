@@ -1,5 +1,5 @@
-//! Whether the API server trusts the certificate that is served. A replica that it does not trust refuses every pod that
-//! asks for an address, and must get no requests.
+//! Checks whether the API server trusts the certificate that is served. If not, every pod that asks for an address is
+//! refused when its review goes to this replica, so the replica must not get requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use super::cert_resolver::CertResolver;
 use super::pair::validity;
 use super::webhook_config::{self, Configuration, Watch};
 
-/// The interval while the certificate is not trusted: it can change, and the `caBundle` too.
+/// Check interval while the certificate is not trusted: the certificate and the `caBundle` can change.
 const UNTRUSTED_INTERVAL: Duration = Duration::from_secs(1);
-/// The interval while it is trusted: it can end. Applying the configurations again can remove the bundles, so they are
-/// read each time if no watch shows changes.
+/// Check interval while the certificate is trusted: it can expire. To apply the configurations again can remove the
+/// bundles, so the configurations are read each time if the watch does not work.
 const TRUSTED_INTERVAL: Duration = Duration::from_secs(5);
 
 /// Whether the API server trusts the certificate that is served.
@@ -29,9 +29,9 @@ pub enum Trust {
     Trusted,
     /// The `caBundle`s of these webhooks do not.
     Untrusted(Vec<String>),
-    /// It has expired and was not replaced.
+    /// The certificate has expired and was not replaced.
     Ended,
-    /// The webhook configurations cannot be read: the last result stays valid.
+    /// The webhook configurations cannot be read. The last result stays valid.
     Unknown(String),
 }
 
@@ -46,7 +46,7 @@ pub(super) async fn watch<N>(
 {
     let mut last = None;
     let mut watch = Watch::new(&client);
-    // What was read last. It is read again only when the watch shows a change, as long as that is at work.
+    // The configurations that were read last. While the watch works, they are read again only after a change.
     let mut read = None;
     loop {
         let configurations = match read.take().filter(|_| watch.is_at_work()) {
@@ -72,11 +72,11 @@ pub(super) async fn watch<N>(
         } else {
             UNTRUSTED_INTERVAL
         });
-        // While it is not trusted, what is published is read each time.
+        // While the certificate is not trusted, the configurations are read each time.
         read = configurations.ok().filter(|_| trusted);
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
-            // A certificate that was just read may be untrusted.
+            // A new certificate may be untrusted.
             () = resolver.replaced() => {}
             () = watch.changed() => read = None,
         }
@@ -102,15 +102,15 @@ fn trust_in(
     }
 }
 
-/// False for a certificate that cannot be parsed: it would not be served.
+/// Whether the certificate has expired. False if it cannot be parsed: then it is not served anyway.
 fn has_ended(key: &CertifiedKey, now: UnixTime) -> bool {
     let seconds = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
     let leaf = key.cert.first().and_then(|leaf| validity(leaf).ok());
     leaf.is_some_and(|leaf| leaf.not_after < seconds)
 }
 
-/// Whether a client that trusts only these CAs and connects to this name accepts the certificate. Go, which the API
-/// server is written in, checks the dates of a CA as well.
+/// Whether a client that trusts only these CAs and connects to this name accepts the certificate. The API server is
+/// written in Go, which also checks the validity period of the CA.
 pub(super) fn verified(
     key: &CertifiedKey,
     cas: &[CertificateDer<'static>],
@@ -173,7 +173,7 @@ mod tests {
         serve(&resolver, &pair());
         let key = resolver.current().unwrap();
         let at = |seconds| UnixTime::since_unix_epoch(Duration::from_secs(seconds));
-        // What rcgen makes lasts until the year 4096.
+        // A certificate of rcgen is valid until the year 4096.
         assert!(!has_ended(&key, at(1_800_000_000)));
         assert!(has_ended(&key, at(70_000_000_000)));
     }

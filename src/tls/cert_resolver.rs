@@ -1,4 +1,4 @@
-//! The certificate that handshakes are answered with.
+//! The certificate that the server presents in TLS handshakes.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -15,27 +15,28 @@ pub(super) struct CertResolver {
 }
 
 impl CertResolver {
+    /// Serves this pair from now on. Wakes the task in [`Self::replaced`].
     pub fn replace(&self, key: Arc<CertifiedKey>) {
         *self.key.write().unwrap_or_else(PoisonError::into_inner) = Some(key);
         self.replaced.notify_one();
     }
 
-    /// Ends once another pair is served, also if that was before this call. For one waiting task.
+    /// Returns when another pair is served, also if this happened before the call. Only one task may wait.
     pub async fn replaced(&self) {
         self.replaced.notified().await;
     }
 
-    /// The API server does not trust it: wakes the task that can correct that.
+    /// Reports that the API server does not trust the certificate. Wakes the task in [`Self::untrusted`].
     pub fn report_untrusted(&self) {
         self.untrusted.notify_one();
     }
 
-    /// Ends once it was reported as untrusted. For one waiting task.
+    /// Returns after a call of [`Self::report_untrusted`], also an earlier one. Only one task may wait.
     pub async fn untrusted(&self) {
         self.untrusted.notified().await;
     }
 
-    /// The pair, if there is one.
+    /// The pair that is served now. None: there is no certificate yet.
     pub fn current(&self) -> Option<Arc<CertifiedKey>> {
         self.key
             .read()

@@ -1,4 +1,4 @@
-//! The clients that the webhook answers: with a CA of clients, only those with a certificate of it.
+//! The clients that the webhook accepts: if a client CA is configured, only clients with a certificate of that CA.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -18,18 +18,18 @@ use super::error::Error;
 use super::notice::{CertificateNotice, complain};
 use super::pair::{certificates, common_names};
 
-/// The verifier of the CA that the file holds; the file may change at any time.
+/// Verifies client certificates with the CA in a file. The file may change at any time.
 #[derive(Debug)]
 pub(super) struct Clients {
     file: PathBuf,
-    /// Common names of those that are answered; empty: all.
+    /// Common names of the clients that are accepted. Empty: all names.
     names: BTreeSet<String>,
     provider: Arc<CryptoProvider>,
     verifier: RwLock<Arc<dyn ClientCertVerifier>>,
 }
 
 impl Clients {
-    /// As the file is now.
+    /// Reads the file. Returns the verifier and the content of the file.
     pub fn of(
         file: PathBuf,
         names: BTreeSet<String>,
@@ -46,7 +46,7 @@ impl Clients {
         Ok((Arc::new(clients), bytes))
     }
 
-    /// Reads the file every `interval`; one that cannot be used changes nothing.
+    /// Reads the file again every `interval`. A file that cannot be used changes nothing.
     pub async fn watch<N>(self: Arc<Self>, mut last: Vec<u8>, interval: Duration, mut notice: N)
     where
         N: FnMut(CertificateNotice) + Send,
@@ -105,7 +105,7 @@ fn verifier(
 }
 
 impl ClientCertVerifier for Clients {
-    /// None: a client of ours has one certificate, and need not choose.
+    /// Empty: the client has only one certificate, so it needs no hint for a choice.
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &[]
     }

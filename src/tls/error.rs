@@ -1,4 +1,4 @@
-//! Why there is no certificate to serve.
+//! Errors of loading, making and publishing the certificate.
 
 use std::io;
 use std::path::PathBuf;
@@ -17,57 +17,57 @@ pub enum Error {
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         #[source]
         source: io::Error,
     },
-    /// A file is not PEM, or lacks what it is for.
+    /// A file is not PEM, or does not contain the expected item.
     #[error("reading a {what} from {}", path.display())]
     Pem {
         /// The file.
         path: PathBuf,
-        /// What should be in it.
+        /// The item that the file should contain.
         what: &'static str,
-        /// Where it went wrong.
+        /// The error of the PEM parser.
         #[source]
         source: NotPem,
     },
-    /// The certificate is none.
+    /// The certificate cannot be parsed.
     #[error("reading the certificate in {}", path.display())]
     Certificate {
         /// The file.
         path: PathBuf,
-        /// Where it went wrong.
+        /// The error of the X.509 parser.
         #[source]
         source: x509_parser::error::X509Error,
     },
-    /// The key is of a kind that is not supported, or it is not the certificate's.
+    /// The type of the key is not supported, or the key does not belong to the certificate.
     #[error("pairing the certificate and the key in {}", directory.display())]
     Pair {
-        /// The directory.
+        /// The directory of both files.
         directory: PathBuf,
-        /// Why they do not go together.
+        /// The error of rustls.
         #[source]
         source: rustls::Error,
     },
-    /// The CA that clients' certificates have to come from cannot be used.
+    /// The CA for client certificates cannot be used.
     #[error("reading the CA of clients in {}", path.display())]
     ClientCa {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// TLS 1.3 cannot be offered.
+    /// TLS 1.3 is not available.
     #[error("setting up TLS 1.3")]
     Protocol(#[source] rustls::Error),
-    /// The certificate that is kept in a Secret cannot be made, kept or published.
+    /// The self-managed certificate cannot be made, stored or published.
     #[error(transparent)]
     SelfManaged(#[from] SelfManagedError),
 }
 
-/// What is wrong with a text that should be PEM. The reader's own error quotes the text, which may be a private key.
+/// Why a text is not PEM. The error of the parser is not used, because it quotes the text, which may be a private key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NotPem(&'static str);
@@ -84,36 +84,36 @@ impl From<pem::Error> for NotPem {
     }
 }
 
-/// Why there is no certificate, or none that may be served yet.
+/// Why there is no self-managed certificate, or none that may be served yet.
 #[derive(Debug, thiserror::Error)]
 pub enum SelfManagedError {
-    /// The API server did not do it.
+    /// A request to the API server failed.
     #[error("{doing}")]
     Kubernetes {
-        /// What it was asked for.
+        /// What the request was made for.
         doing: String,
-        /// What it said.
+        /// The answer of the API server.
         #[source]
         source: kube::Error,
     },
-    /// The Secret has other contents; it is replaced.
+    /// The contents of the Secret cannot be used. They are replaced.
     #[error("Secret {secret} cannot be used and is replaced")]
     Secret {
-        /// Its name.
+        /// The name of the Secret.
         secret: String,
-        /// Why.
+        /// Why the contents cannot be used.
         #[source]
         source: Unusable,
     },
     /// A certificate cannot be made.
     #[error("making the webhook's certificate")]
     Making(#[source] rcgen::Error),
-    /// No API server connects to the webhook.
+    /// There is no webhook configuration, so that no API server connects to the webhook.
     #[error(
         "there is no webhook configuration named mooring, so that the API server asks no webhook: apply config/webhook"
     )]
     Unasked,
-    /// The others change what this one writes.
+    /// Another writer changes what this process writes, again and again.
     #[error(
         "the webhook's certificate is changed as soon as it is written: does anything else write Secret or caBundle?"
     )]
@@ -127,13 +127,13 @@ impl SelfManagedError {
     }
 }
 
-/// Why what the Secret holds cannot be used.
+/// Why the contents of the Secret cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum Unusable {
-    /// An entry is not there.
+    /// An entry with this name is missing.
     #[error("it has no {0}")]
     Missing(&'static str),
-    /// Certificate and key cannot be served.
+    /// Certificate and key cannot be served together.
     #[error("its certificate and key cannot be served")]
     Pair(#[source] Box<Error>),
 }

@@ -1,4 +1,4 @@
-//! Serving what the files hold, whatever happens to them.
+//! Serves the certificate from files, which may change or be invalid at any time.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,8 +10,7 @@ use super::cert_resolver::CertResolver;
 use super::notice::{CertificateNotice, complain};
 use super::pair::Pair;
 
-/// While there is nothing to serve, the files are looked for this often: a pod starts before
-/// cert-manager has issued.
+/// Read interval while there is no certificate: a pod can start before cert-manager has issued one.
 const RETRY: Duration = Duration::from_secs(1);
 
 pub(super) async fn watch<N>(
@@ -28,7 +27,7 @@ pub(super) async fn watch<N>(
     let mut serving = false;
     loop {
         match Pair::read(&directory).await {
-            // Compared by their bytes: times of files say nothing behind a swapped symlink.
+            // Compare the bytes: modification times are not reliable, because the kubelet swaps a symlink.
             Ok(pair) if last.as_ref() == Some(&pair) => {}
             Ok(pair) => {
                 match pair.check(&directory, &provider) {
@@ -45,7 +44,7 @@ pub(super) async fn watch<N>(
                 last = Some(pair);
             }
             Err(error) => {
-                // So that the very pair that was there before is seen to be back.
+                // Forget the last pair, so that the same pair counts as a change when it comes back.
                 last = None;
                 complain(&mut complaint, error, &mut notice);
             }

@@ -1,5 +1,5 @@
-//! TLS for the webhook. Its certificate and key are taken from two files that may change at any time, as
-//! cert-manager's do when a Secret is mounted; or they are made here and kept in a Secret.
+//! TLS for the webhook. Certificate and key come from two files that may change at any time (for example a mounted
+//! Secret of cert-manager), or Mooring makes them and stores them in a Secret.
 
 mod ca_bundle;
 mod cert_resolver;
@@ -24,7 +24,7 @@ use rustls::version::TLS13;
 
 use cert_resolver::CertResolver;
 use clients::Clients;
-use self_managed::Keeper;
+use self_managed::Renewer;
 
 pub use ca_bundle::Trust;
 pub use error::{Error, NotPem, SelfManagedError, Unusable};
@@ -32,31 +32,31 @@ pub use names::{CERTIFICATE, KEY};
 pub use notice::CertificateNotice;
 pub use self_managed::{Lifetimes, Options as SelfManaged};
 
-/// What handshakes are answered with. While there is no certificate, they fail.
+/// The TLS configuration of the server. While there is no certificate, all handshakes fail.
 #[derive(Debug)]
 pub struct Serving {
-    /// For the server.
+    /// The configuration for the server.
     pub config: Arc<ServerConfig>,
     resolver: Arc<CertResolver>,
-    /// With what their file held.
+    /// The verifier of client certificates, with the content of its file. None: all clients are accepted.
     clients: Option<(Arc<Clients>, Vec<u8>)>,
     provider: Arc<CryptoProvider>,
 }
 
 impl Serving {
-    /// With no certificate yet, to any client.
+    /// Without a certificate at first. Accepts all clients.
     ///
     /// # Errors
-    /// TLS 1.3 cannot be offered.
+    /// TLS 1.3 is not available.
     pub fn new() -> Result<Self, Error> {
         Self::to(None, Arc::new(aws_lc_rs::default_provider()))
     }
 
-    /// With no certificate yet, to clients that have a certificate of the CA in `file` (PEM, one or more) with one of
-    /// these common names (none given: with any).
+    /// Without a certificate at first. Accepts only clients that have a certificate of a CA in `file` (PEM, one or
+    /// more) with one of these common names. An empty set of names accepts all names.
     ///
     /// # Errors
-    /// The file cannot be used, or TLS 1.3 cannot be offered.
+    /// The file cannot be used, or TLS 1.3 is not available.
     pub fn to_clients_of(file: PathBuf, names: BTreeSet<String>) -> Result<Self, Error> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let clients = Clients::of(file, names, Arc::clone(&provider))?;
@@ -76,10 +76,10 @@ impl Serving {
             Some((clients, _)) => config.with_client_cert_verifier(Arc::clone(clients) as Arc<_>),
         };
         let mut config = config.with_cert_resolver(Arc::clone(&resolver) as Arc<_>);
-        // A resumed session would not show the client's certificate again: it would be trusted after it has expired.
+        // A resumed session does not send the client certificate again, so an expired one would stay accepted.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
-        // The server speaks no HTTP/2: see `admission/server`.
+        // The server does not support HTTP/2: see `admission/server`.
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
         Ok(Self {
             config: Arc::new(config),
@@ -89,7 +89,7 @@ impl Serving {
         })
     }
 
-    /// Reads the CA of clients every `interval`, if there is one, and tells `notice` when it cannot be used.
+    /// Reads the client CA every `interval`, if one is configured. Calls `notice` when it cannot be used.
     pub fn clients<N>(
         &self,
         interval: Duration,
@@ -107,8 +107,8 @@ impl Serving {
         }
     }
 
-    /// Takes the pair in `directory`: reads the files at once, then every `interval` (a watch would die when
-    /// kubelet swaps the symlink), and tells `notice` whenever that changes something.
+    /// Serves the pair in `directory`. Reads the files at once and then every `interval`, because a file watch ends
+    /// when the kubelet swaps the symlink. Calls `notice` after each change.
     pub fn files<N>(
         &self,
         directory: PathBuf,
@@ -122,7 +122,7 @@ impl Serving {
         files::watch(directory, interval, provider, resolver, notice)
     }
 
-    /// Makes a certificate of our own, renews it and publishes its CA.
+    /// Makes a self-signed certificate, renews it and publishes it in the webhook configurations.
     pub fn self_managed<N>(
         &self,
         client: kube::Client,
@@ -132,14 +132,14 @@ impl Serving {
     where
         N: FnMut(CertificateNotice) + Send + Sync,
     {
-        let keeper = Keeper {
+        let renewer = Renewer {
             client,
             options,
             provider: Arc::clone(&self.provider),
             resolver: Arc::clone(&self.resolver),
             notice,
         };
-        keeper.keep()
+        renewer.run()
     }
 
     /// Checks every `interval` whether the API server trusts the certificate, and calls `notice` when that changes.

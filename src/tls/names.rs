@@ -1,10 +1,10 @@
-//! Names of files, and of the entries of the Secret.
+//! Names of the files and of the entries of the Secret.
 
-/// Name of the certificate's file: the leaf first, then what leads to its CA, as PEM.
+/// The certificate chain as PEM: the leaf first, then the intermediate CAs.
 pub const CERTIFICATE: &str = "tls.crt";
-/// Name of the private key's file, as PEM.
+/// The private key as PEM.
 pub const KEY: &str = "tls.key";
-/// The certificate that comes after it, as PEM.
+/// The next certificate, as PEM.
 pub(super) const NEXT_CERTIFICATE: &str = "next.crt";
-/// Its private key, as PEM.
+/// The private key of the next certificate, as PEM.
 pub(super) const NEXT_KEY: &str = "next.key";

@@ -1,20 +1,20 @@
-//! What is told of the certificate.
+//! Notices about the certificate.
 
 use super::error::Error;
 
-/// What the files were found to be.
+/// The result of a read of the files.
 #[derive(Debug)]
 pub enum CertificateNotice {
     /// A pair is now served.
     Loaded {
-        /// When the certificate ends, in seconds since 1970.
+        /// When the certificate expires, in seconds since 1970.
         not_after: i64,
     },
-    /// What is in the files cannot be served. What was served before, if anything, still is.
+    /// The files cannot be served. The former pair, if there is one, is still served.
     Refused(Error),
 }
 
-/// Reports once what is wrong, not at every look.
+/// Reports an error once, not at every read.
 pub(super) fn complain<N: FnMut(CertificateNotice)>(
     last: &mut Option<String>,
     error: Error,

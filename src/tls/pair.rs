@@ -1,4 +1,4 @@
-//! A certificate and its key, as bytes and as what is served.
+//! A certificate and its key, as bytes and in the form that is served.
 
 use std::io;
 use std::path::Path;
@@ -25,11 +25,11 @@ pub(super) struct Pair {
 /// A pair that can be served.
 pub(super) struct Usable {
     pub key: Arc<CertifiedKey>,
-    /// When the leaf ends, in seconds since 1970.
+    /// When the leaf expires, in seconds since 1970.
     pub not_after: i64,
 }
 
-/// From when until when a certificate is good, in seconds since 1970.
+/// The validity period of a certificate, in seconds since 1970.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Validity {
     pub not_before: i64,
@@ -37,15 +37,20 @@ pub(super) struct Validity {
 }
 
 impl Pair {
+    /// A pair of PEM texts. They are not checked.
     pub const fn new(certificate: Vec<u8>, key: Vec<u8>) -> Self {
         Self { certificate, key }
     }
 
-    /// The certificate's and the key's, as PEM.
+    /// The bytes of the certificate and of the key, as PEM.
     pub fn bytes(&self) -> (&[u8], &[u8]) {
         (&self.certificate, &self.key)
     }
 
+    /// Reads both files in `directory`.
+    ///
+    /// # Errors
+    /// A file cannot be read.
     pub async fn read(directory: &Path) -> Result<Self, Error> {
         Ok(Self {
             certificate: read(directory, CERTIFICATE).await?,
@@ -53,6 +58,10 @@ impl Pair {
         })
     }
 
+    /// Parses the pair. `directory` is only for messages.
+    ///
+    /// # Errors
+    /// The pair cannot be served.
     pub fn check(&self, directory: &Path, provider: &CryptoProvider) -> Result<Usable, Error> {
         let pem = |what, file| {
             move |source: NotPem| Error::Pem {
@@ -82,13 +91,13 @@ impl Pair {
     }
 }
 
-/// Those that are in PEM.
+/// All certificates in a PEM text.
 pub(super) fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, NotPem> {
     let read = CertificateDer::pem_slice_iter(pem).collect::<Result<_, _>>();
     read.map_err(NotPem::from)
 }
 
-/// The first that is in PEM.
+/// The first private key in a PEM text.
 pub(super) fn private_key(pem: &[u8]) -> Result<PrivateKeyDer<'static>, NotPem> {
     PrivateKeyDer::from_pem_slice(pem).map_err(NotPem::from)
 }
@@ -101,7 +110,7 @@ pub(super) fn validity(certificate: &CertificateDer<'_>) -> Result<Validity, X50
     })
 }
 
-/// A certificate's common names, of which there is one as a rule (RFC 5280, section 4.1.2.6).
+/// The common names of a certificate. Usually there is one (RFC 5280, section 4.1.2.6).
 pub(super) fn common_names(certificate: &CertificateDer<'_>) -> Result<Vec<String>, X509Error> {
     let certificate = parsed(certificate)?;
     let names = certificate.subject().iter_common_name();

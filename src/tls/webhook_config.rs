@@ -1,4 +1,4 @@
-//! The certificates that the API server trusts: the `caBundle` of every webhook in our two configurations.
+//! The certificates that the API server trusts: the `caBundle` of every webhook in the two configurations of Mooring.
 
 use std::fmt::Debug;
 
@@ -22,19 +22,19 @@ use crate::api::{names, watching};
 /// Name of both configurations (`config/webhook`).
 const CONFIGURATION: &str = "mooring";
 
-/// One of our webhooks, as its configuration describes it.
+/// One webhook of Mooring in a configuration.
 #[derive(Clone, Debug)]
 pub(super) struct Hook {
-    /// Its own name.
+    /// The name of the webhook.
     pub webhook: String,
     index: usize,
     /// The name that the API server connects to, and that the certificate must be valid for.
     pub name: Option<ServerName<'static>>,
-    /// The certificates that it trusts; a bundle that cannot be read has none.
+    /// The certificates in its `caBundle`. Empty if the bundle cannot be parsed.
     pub bundle: Vec<CertificateDer<'static>>,
 }
 
-/// One configuration as it was read.
+/// One configuration that was read.
 #[derive(Clone, Debug)]
 pub(super) struct Configuration {
     kind: ConfigurationKind,
@@ -48,7 +48,7 @@ enum ConfigurationKind {
     Validating,
 }
 
-/// Both configurations; one that is not there is left out.
+/// Reads both configurations. One that does not exist is left out.
 pub(super) async fn read(client: &Client) -> Result<Vec<Configuration>, kube::Error> {
     let mutating = Api::<MutatingWebhookConfiguration>::all(client.clone());
     let validating = Api::<ValidatingWebhookConfiguration>::all(client.clone());
@@ -74,15 +74,16 @@ pub(super) async fn read(client: &Client) -> Result<Vec<Configuration>, kube::Er
     Ok(found)
 }
 
-/// The watches of both configurations.
+/// Watches both configurations.
 pub(super) struct Watch {
-    /// Which kind, and whether its watch is at work.
+    /// The kind, and whether its watch works.
     events: BoxStream<'static, (ConfigurationKind, bool)>,
     mutating: bool,
     validating: bool,
 }
 
 impl Watch {
+    /// Starts both watches.
     pub fn new(client: &Client) -> Self {
         let mutating = watch_one(
             Api::<PartialObjectMeta<MutatingWebhookConfiguration>>::all(client.clone()),
@@ -99,7 +100,7 @@ impl Watch {
         }
     }
 
-    /// Waits until one can have changed, or a watch was interrupted.
+    /// Returns when a configuration may have changed or a watch was interrupted.
     pub async fn changed(&mut self) {
         match self.events.next().await {
             Some((ConfigurationKind::Mutating, at_work)) => self.mutating = at_work,
@@ -108,7 +109,7 @@ impl Watch {
         }
     }
 
-    /// Does it show each change?
+    /// Whether both watches work, so that no change is missed.
     pub const fn is_at_work(&self) -> bool {
         self.mutating && self.validating
     }
@@ -125,7 +126,7 @@ where
     let events = watcher(api, config).default_backoff();
     events.filter_map(move |event| {
         let said = match event {
-            // What a list shows counts when it is complete: once, not for each of its events.
+            // Report a list once, when it is complete, not each of its events.
             Ok(Event::Init | Event::InitApply(_)) => None,
             event => Some((kind, event.is_ok())),
         };
@@ -133,7 +134,7 @@ where
     })
 }
 
-/// Writes the bundle into each webhook of a configuration, as it was read.
+/// Writes the bundle into each webhook of Mooring, guarded by the version of the configuration that was read.
 pub(super) async fn write(
     client: &Client,
     configuration: &Configuration,
@@ -167,7 +168,7 @@ pub(super) async fn write(
     }
 }
 
-/// The webhooks with our name. Others in the configuration are left alone.
+/// The webhooks of Mooring, by name. Others in the configuration are not changed.
 fn ours<'a>(
     webhooks: impl Iterator<Item = (&'a String, &'a WebhookClientConfig)>,
 ) -> impl Iterator<Item = Hook> {
@@ -188,7 +189,7 @@ fn ours<'a>(
         })
 }
 
-/// A Service is dialled as `name.namespace.svc` (API reference, `ServiceReference`).
+/// The name to which the API server connects: for a Service `name.namespace.svc` (API reference, `ServiceReference`).
 fn dialled(config: &WebhookClientConfig) -> Option<String> {
     if let Some(service) = &config.service {
         return Some(format!("{}.{}.svc", service.name, service.namespace));

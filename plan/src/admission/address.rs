@@ -1,4 +1,4 @@
-//! Whether an `IP` may have the address that it asks for.
+//! Checks whether an `IP` may get the address that its spec asks for.
 
 use alloc::format;
 use alloc::string::String;
@@ -9,47 +9,47 @@ use crate::address::{Address, Cidr};
 use crate::block::{BlockRange, Unusable};
 use crate::names::{BlockName, IpName, listed};
 
-/// A block, as far as addresses are concerned.
+/// The parts of a block that the address checks need.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KnownBlock {
-    /// Its name.
+    /// The name of the object.
     pub name: BlockName,
-    /// Its addresses.
+    /// The addresses of the block.
     pub range: BlockRange,
-    /// Its subnet's CIDRs; empty until the controller has looked.
+    /// The CIDRs of its subnet; empty until the controller has read the subnet.
     pub subnets: Vec<Cidr>,
-    /// Whether it is being deleted.
+    /// True if the object is being deleted.
     pub deleting: bool,
 }
 
 /// Another `IP`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Other {
-    /// Its name.
+    /// The name of the object.
     pub name: IpName,
     /// `spec.address`.
     pub desired: Option<Address>,
     /// `status.address`.
     pub reserved: Option<Address>,
-    /// The block that it names or is reserved in.
+    /// The block that the `IP` names, or that its address is reserved in.
     pub block: Option<BlockName>,
-    /// Whether it is being deleted.
+    /// True if the object is being deleted.
     pub deleting: bool,
 }
 
-/// Whose the `IPAddress` object of an address is.
+/// The parent of an `IPAddress` object (`spec.parentRef`).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Parent {
     /// An `IP` of this name.
     Ip(IpName),
-    /// Something else, in words, such as `Service default/kubernetes`.
+    /// Another object, as text, such as `Service default/kubernetes`.
     Else(String),
 }
 
-/// What an `IP` asks for.
+/// The address and block that an `IP` asks for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Asked {
-    /// Its name.
+    /// The name of the object.
     pub name: IpName,
     /// `spec.address`.
     pub address: Option<Address>,
@@ -57,10 +57,10 @@ pub struct Asked {
     pub block: Option<BlockName>,
 }
 
-/// The block that the `IP` means.
+/// The block of the `IP`: the one that it names, or else the one that contains its address.
 ///
 /// # Errors
-/// There is none, or more than one.
+/// No block matches, or more than one.
 pub fn block_of<'a>(asked: &Asked, blocks: &'a [KnownBlock]) -> Result<&'a KnownBlock, Denial> {
     if let Some(name) = &asked.block {
         return blocks
@@ -113,7 +113,7 @@ pub fn block_of<'a>(asked: &Asked, blocks: &'a [KnownBlock]) -> Result<&'a Known
     }
 }
 
-/// Which blocks there are, and the way out where none of them fits.
+/// The existing blocks as text, and what to do if none of them fits.
 fn existing(blocks: &[KnownBlock], way_out: &'static str) -> (String, &'static str) {
     if blocks.is_empty() {
         let first = "Create one first, whose spec.cidr has the address.";
@@ -125,11 +125,11 @@ fn existing(blocks: &[KnownBlock], way_out: &'static str) -> (String, &'static s
     (format!("Existing blocks: {}.", listed(names)), way_out)
 }
 
-/// Whether the `IP` may have what it asks for, and in which block. `parent` is whose the `IPAddress`
-/// object of that address is, if there is one.
+/// Checks whether the `IP` may have what it asks for, and returns its block. `parent` is the parent of the
+/// `IPAddress` object of that address, if there is one.
 ///
 /// # Errors
-/// The first reason against it.
+/// The first reason to refuse it.
 pub fn check<'a>(
     asked: &Asked,
     blocks: &'a [KnownBlock],

@@ -1,4 +1,4 @@
-//! Whether an `IPBlock` may be as it is asked to be.
+//! Checks whether an `IPBlock` may be created, changed or deleted.
 
 use alloc::format;
 use alloc::string::String;
@@ -10,10 +10,10 @@ use crate::address::Address;
 use crate::block::BlockRange;
 use crate::names::{BlockName, listed};
 
-/// Whether a block of this range may stand beside the others.
+/// Checks that the range of a block does not overlap with another block.
 ///
 /// # Errors
-/// It has addresses in common with another.
+/// It overlaps with another block.
 pub fn check_range(
     name: &BlockName,
     range: &BlockRange,
@@ -40,7 +40,7 @@ pub fn check_range(
     ))
 }
 
-/// The address that an `IP` of the block has, or asks for.
+/// The address of an `IP` if it is in this block: the reserved one, or else the desired one.
 fn address_in(ip: &Other, name: &BlockName, range: &BlockRange) -> Option<Address> {
     let address = ip.reserved.or(ip.desired)?;
     let of_this = ip
@@ -50,10 +50,10 @@ fn address_in(ip: &Other, name: &BlockName, range: &BlockRange) -> Option<Addres
     of_this.then_some(address)
 }
 
-/// Whether the block may shrink: no address of an `IP` may fall out of it.
+/// Checks that a change of the block leaves no address of an `IP` outside of it.
 ///
 /// # Errors
-/// Some would; the message names up to five.
+/// Some addresses would be outside; the message names up to five.
 pub fn check_shrink(
     name: &BlockName,
     from: &BlockRange,
@@ -81,10 +81,10 @@ pub fn check_shrink(
     ))
 }
 
-/// Whether the block may be deleted: no `IP` may lie in it, other than those being deleted too.
+/// Checks that the block may be deleted: every `IP` in it must be in deletion too.
 ///
 /// # Errors
-/// Some do; the message names up to five.
+/// Other IPs are still in the block; the message names up to five.
 pub fn check_delete(block: &KnownBlock, ips: &[Other]) -> Result<(), Denial> {
     let living: Vec<&str> = ips
         .iter()

@@ -1,20 +1,20 @@
-//! A refusal that says what to do next.
+//! A refusal of the webhook, with a message that says what to do next.
 
 use alloc::string::String;
 use core::fmt;
 
-/// What kind of refusal it is, in HTTP's words.
+/// The kind of a refusal. Each has an HTTP status code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DenyReason {
     /// The request cannot be read.
     BadRequest,
-    /// What is asked for must not be.
+    /// The request is not allowed.
     Forbidden,
-    /// The object says something that cannot be.
+    /// The object has an invalid value.
     Invalid,
-    /// What is needed to decide cannot be read now.
+    /// An object that the decision needs cannot be read now.
     Unavailable,
-    /// A fault of ours.
+    /// An internal error of Mooring.
     Fault,
 }
 
@@ -44,7 +44,7 @@ impl DenyReason {
     }
 }
 
-/// Why a request is refused, and the way out.
+/// Why a request is refused, and what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Denial {
     reason: DenyReason,
@@ -54,7 +54,7 @@ pub struct Denial {
 }
 
 impl Denial {
-    /// A refusal that the request alone is the reason for.
+    /// A refusal that depends only on the request.
     pub fn new(reason: DenyReason, what: impl Into<String>, way_out: impl Into<String>) -> Self {
         Self {
             reason,
@@ -64,8 +64,8 @@ impl Denial {
         }
     }
 
-    /// A refusal that other objects are the reason for: if those came from a cache, they are to be
-    /// read again before it is final.
+    /// A refusal that depends on other objects. If they came from a cache, they must be read again before the
+    /// refusal is final.
     pub fn from_others(
         reason: DenyReason,
         what: impl Into<String>,
@@ -77,13 +77,13 @@ impl Denial {
         }
     }
 
-    /// Its kind.
+    /// The kind of the refusal.
     #[must_use]
     pub const fn reason(&self) -> DenyReason {
         self.reason
     }
 
-    /// What is wrong, naming the object.
+    /// What is wrong, with the name of the object.
     #[must_use]
     pub fn what(&self) -> &str {
         &self.what
@@ -95,7 +95,7 @@ impl Denial {
         &self.way_out
     }
 
-    /// Whether a stale cache could be the reason for it.
+    /// True if a stale cache could have caused the refusal.
     #[must_use]
     pub const fn is_from_cache(&self) -> bool {
         self.from_cache
@@ -104,7 +104,7 @@ impl Denial {
 
 impl fmt::Display for Denial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What ends as a sentence is followed by another.
+        // A full stop ends a sentence, so no colon follows.
         let between = if self.what.ends_with('.') { "" } else { ":" };
         write!(f, "{}{between} {}", self.what, self.way_out)
     }

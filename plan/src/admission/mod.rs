@@ -1,6 +1,6 @@
-//! What may come in: the rules by which requests are admitted, as pure functions over what is known.
+//! The admission rules, as pure functions of the request and the known objects.
 //!
-//! A rule answers with a [`Denial`], which cannot be made without a way out.
+//! A rule that refuses returns a [`Denial`], which always says what to do next.
 
 pub mod address;
 pub mod block;

@@ -1,50 +1,50 @@
-//! Where a pod may run, and whether that can be a node that carries its address.
+//! Checks whether the scheduling rules of a pod allow a node that can carry its address.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// How a requirement compares a node's label (Kubernetes API, `NodeSelectorRequirement`).
+/// The operator of a requirement on a node label (Kubernetes API, `NodeSelectorRequirement`).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Compare {
     /// The value is one of these.
     In(BTreeSet<String>),
     /// The value is none of these, or the label is absent.
     NotIn(BTreeSet<String>),
-    /// The label is there.
+    /// The label is present.
     Exists,
     /// The label is absent.
     DoesNotExist,
-    /// Any other comparison: it is not looked into.
+    /// Any other operator: it is not evaluated.
     Other,
 }
 
-/// One requirement of a pod's node affinity.
+/// One requirement of the node affinity of a pod.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Requirement {
-    /// The label's key.
+    /// The key of the label.
     pub key: String,
-    /// How it is compared.
+    /// The operator, with its values.
     pub compare: Compare,
 }
 
-/// One `nodeSelectorTerm`: a node fits when it meets all of them. An empty term fits no node.
+/// One `nodeSelectorTerm`: a node matches if it meets all requirements. An empty term matches no node.
 pub type Term = Vec<Requirement>;
 
-/// The labels that a node of a block has. The controller's own label has the empty value.
+/// The labels of the nodes of a block. The label that the controller sets has an empty value.
 pub type NodeLabels = BTreeMap<String, String>;
 
-/// A label that the pod rules out although its nodes have it.
+/// A label that the nodes of the block have and that the pod excludes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ExcludedLabel {
-    /// The label's key.
+    /// The key of the label.
     pub key: String,
-    /// The value that a node of the block has.
+    /// The value of the label on the nodes of the block.
     pub value: String,
 }
 
 impl Requirement {
-    /// Whether no node with this label meets it.
+    /// True if no node with this label meets the requirement.
     fn excludes(&self, key: &str, value: &str) -> bool {
         self.key == key
             && match &self.compare {
@@ -56,8 +56,8 @@ impl Requirement {
     }
 }
 
-/// Whether a pod with this `nodeSelector` and these terms of node affinity (all that are not empty)
-/// can run on no node with these labels. One term that fits is enough: they are alternatives.
+/// Returns a label that excludes a pod with this `nodeSelector` and these non-empty terms of node affinity from all
+/// nodes of the block. Terms are alternatives: if one of them matches, the pod is not excluded.
 #[must_use]
 pub fn excluded_label(
     labels: &NodeLabels,

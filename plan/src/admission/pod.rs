@@ -1,4 +1,4 @@
-//! Which annotations of a new pod are known.
+//! Checks that the annotations of a new pod are known.
 //! Rule: R8.3.
 
 use alloc::format;
@@ -8,16 +8,16 @@ use super::{Denial, DenyReason};
 
 /// The prefix of annotations that are meant for Mooring.
 const PREFIX: &str = "ip.wgtwo.com/";
-/// What a user may write behind it on a pod.
+/// The keys after the prefix that a user may set on a pod.
 const WRITTEN: [&str; 2] = ["ip", "handover"];
-/// What Mooring writes there; a pod that is created from another's manifest may have it.
+/// The keys that Mooring sets. A pod that is created from the manifest of another pod can have them.
 const OURS: [&str; 2] = ["ip-uid", "denied-at"];
 
-/// Whether all of a new pod's annotations that are meant for Mooring are known: one that is spelled otherwise would be
-/// passed over, and the pod would run without its address.
+/// Checks that every annotation of a new pod with the prefix of Mooring is known. A misspelled one would be ignored,
+/// and the pod would run without its address.
 ///
 /// # Errors
-/// The first that is not known.
+/// The first unknown annotation.
 pub fn check_annotations<'a>(keys: impl IntoIterator<Item = &'a str>) -> Result<(), Denial> {
     for key in keys {
         let prefix = key.get(..PREFIX.len());

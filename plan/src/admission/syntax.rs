@@ -1,4 +1,4 @@
-//! What the names in an object must look like, so that they can name anything at all.
+//! Checks the syntax of names in an object: a name with invalid syntax could not match anything.
 //! Rules: R8.16, R8.18.
 
 use alloc::collections::BTreeMap;
@@ -9,29 +9,29 @@ use core::fmt;
 use super::{Denial, DenyReason};
 use crate::names::BlockName;
 
-/// The longest label, and the longest value or name part of a node's label (RFC 1123; Kubernetes, "Labels").
+/// Maximum length of a DNS label, and of the value and the name part of a node label (RFC 1123; Kubernetes, "Labels").
 const LABEL: usize = 63;
-/// The longest prefix of a label's key: a DNS name.
+/// Maximum length of the prefix of a label key: a DNS name.
 const DNS_NAME: usize = 253;
 
-/// Whether the text is a part of a DNS name, of whatever length.
+/// True if the text has the syntax of one part of a DNS name. The length is not checked.
 fn is_dns_word(text: &str) -> bool {
     let letter = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     framed(text, letter, |byte| letter(byte) || *byte == b'-')
 }
 
-/// Whether the text is a DNS label, as the name of a namespace is (RFC 1123).
+/// True if the text is a DNS label (RFC 1123), as the name of a namespace must be.
 fn is_dns_label(text: &str) -> bool {
     is_dns_word(text) && text.len() <= LABEL
 }
 
-/// Whether the text is a label's value, or the name in its key.
+/// True if the text is a valid label value, or a valid name part of a label key.
 fn is_label_word(text: &str) -> bool {
     let inside = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.".contains(byte);
     framed(text, u8::is_ascii_alphanumeric, inside) && text.len() <= LABEL
 }
 
-/// Whether there is a text, its ends are `end` and all of it is `inside`.
+/// True if the text is not empty, its first and last byte satisfy `end`, and all bytes satisfy `inside`.
 fn framed(text: &str, end: impl Fn(&u8) -> bool, inside: impl Fn(&u8) -> bool) -> bool {
     let bytes = text.as_bytes();
     bytes.first().is_some_and(&end) && bytes.last().is_some_and(&end) && bytes.iter().all(inside)
@@ -44,7 +44,7 @@ fn is_label_key(key: &str) -> bool {
     prefix.len() <= DNS_NAME && prefix.split('.').all(is_dns_word) && is_label_word(name)
 }
 
-/// Whether the key's prefix is Mooring's own: `ip.wgtwo.com`, a name below it, or that of the blocks' labels.
+/// True if the prefix of the key belongs to Mooring: `ip.wgtwo.com`, a subdomain, or the prefix of the block labels.
 fn is_ours(key: &str) -> bool {
     let prefix = key.split_once('/').map_or("", |(prefix, _)| prefix);
     prefix == "ip.wgtwo.com"
@@ -52,10 +52,10 @@ fn is_ours(key: &str) -> bool {
         || prefix == "ip.wgtwo.com.node-restriction.kubernetes.io"
 }
 
-/// Whether every one of `spec.allowedNamespaces` can be a namespace: one that cannot would allow none.
+/// Checks that every entry of `spec.allowedNamespaces` can be a namespace. Another entry would allow nothing.
 ///
 /// # Errors
-/// The first that cannot.
+/// The first entry that cannot be a namespace.
 pub fn check_namespaces<'a>(
     object: &dyn fmt::Display,
     allowed: impl IntoIterator<Item = &'a str>,
@@ -80,10 +80,10 @@ pub fn check_namespaces<'a>(
     ))
 }
 
-/// Whether nodes can have the labels of `spec.nodeSelector`, and whether they are an administrator's.
+/// Checks that nodes can have the labels of `spec.nodeSelector`, and that no label belongs to Mooring.
 ///
 /// # Errors
-/// The first that is not.
+/// The first label that is not allowed.
 pub fn check_node_labels(
     block: &BlockName,
     labels: &BTreeMap<String, String>,
@@ -116,11 +116,11 @@ pub fn check_node_labels(
     Ok(())
 }
 
-/// Whether the annotation `take-from` of an IP can name a network interface. Whether there is one of that id, only
-/// EC2 knows.
+/// Checks that the annotation `take-from` of an IP has the syntax of an ENI id. Only EC2 knows whether the ENI
+/// exists.
 ///
 /// # Errors
-/// It cannot.
+/// The value is not the id of an ENI.
 pub fn check_take_from(ip: &dyn fmt::Display, given: &str) -> Result<(), Denial> {
     let hexadecimal = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     let is_id = given

@@ -1,13 +1,13 @@
-//! How soon a pod leaves a node that is away.
+//! The tolerations that decide when a pod is evicted from a node that is away.
 //! Rule: R8.15.
 
-/// The taints that a node gets when it is away (Kubernetes API, well-known taints).
+/// The taints that Kubernetes puts on a node that is away (Kubernetes API, well-known taints).
 pub const KEYS: [&str; 2] = [
     "node.kubernetes.io/not-ready",
     "node.kubernetes.io/unreachable",
 ];
 
-/// A pod's toleration, as it stands in the object.
+/// A toleration of a pod, as in the object.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Toleration<'a> {
     /// `key`
@@ -23,8 +23,8 @@ pub struct Toleration<'a> {
 }
 
 impl Toleration<'_> {
-    /// Whether it is exactly what the `DefaultTolerationSeconds` plugin adds: any other is the user's
-    /// own and stays.
+    /// True if it equals the toleration that the `DefaultTolerationSeconds` plugin adds. Any other toleration belongs
+    /// to the user and is not changed.
     #[must_use]
     pub fn is_the_plugins(&self, seconds: i64) -> bool {
         self.key.is_some_and(|key| KEYS.contains(&key))

@@ -1,7 +1,7 @@
-//! Whose right to use an IP counts, when a pod that asks for it is created.
+//! Which subject must have the right to use an IP when a pod that asks for it is created.
 //! Rule: R8.20.
 //!
-//! What a pod says of its owners never counts: the creator of a pod can write any owner into it.
+//! The ownerReferences of a pod are never used: the creator of a pod can set any owner.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
@@ -11,29 +11,29 @@ use alloc::{format, vec};
 use super::{Denial, DenyReason};
 use crate::names::IpName;
 
-/// Kubernetes' own controllers, which create the pods of Deployments, Jobs and their like.
+/// The group of the controllers of Kubernetes, which create the pods of Deployments, Jobs and other workloads.
 const CONTROLLERS: &str = "system:serviceaccounts:kube-system";
-/// The account of a pod that names none.
+/// The `ServiceAccount` of a pod that names none.
 const DEFAULT_ACCOUNT: &str = "default";
 
-/// A user or service account, as the cluster's authorizer knows it.
+/// A user or service account, as the authorizer of the cluster knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subject {
-    /// His name.
+    /// The user name.
     pub user: String,
-    /// What tells him from a later user of that name; empty: nothing does.
+    /// The unique id of the user. Empty if there is none: then a later user of the same name looks the same.
     pub uid: String,
-    /// His groups.
+    /// The groups of the user.
     pub groups: Vec<String>,
-    /// What else his authenticator has said of him.
+    /// Further attributes of the user from the authenticator.
     pub extra: BTreeMap<String, Vec<String>>,
 }
 
-/// Who has sent the request that creates the pod. Whether it is his right that counts says [`Use::subject`].
+/// The sender of the request that creates the pod. [`Use::subject`] decides whose right is checked.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Requester(pub Subject);
 
-/// The account that a pod runs as.
+/// The `ServiceAccount` that a pod runs as.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServiceAccount {
     namespace: String,
@@ -41,7 +41,8 @@ pub struct ServiceAccount {
 }
 
 impl ServiceAccount {
-    /// That of a pod in this namespace which names this account, or none.
+    /// The `ServiceAccount` of a pod in this namespace. `named` is the name in the pod; if it is missing or empty, the
+    /// account is `default`.
     #[must_use]
     pub fn of_pod(namespace: &str, named: Option<&str>) -> Self {
         let name = named.filter(|name| !name.is_empty());
@@ -51,7 +52,7 @@ impl ServiceAccount {
         }
     }
 
-    /// As the API server authenticates it (Kubernetes, "Authenticating", service account tokens).
+    /// The subject as the API server authenticates it (Kubernetes, "Authenticating", service account tokens).
     fn subject(&self) -> Subject {
         let Self { namespace, name } = self;
         Subject {
@@ -66,7 +67,7 @@ impl ServiceAccount {
     }
 }
 
-/// Users that create pods on behalf of others, besides Kubernetes' own controllers.
+/// Users that create pods for others, in addition to the controllers of Kubernetes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TrustedControllers(BTreeSet<String>);
 
@@ -77,21 +78,21 @@ impl FromIterator<String> for TrustedControllers {
     }
 }
 
-/// A pod is about to use an IP.
+/// The use of an IP by a pod that is being created.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Use {
-    /// What the pod is called in a message.
+    /// The pod as it is named in messages.
     pub pod: String,
     /// The IP.
     pub ip: IpName,
-    /// The account that the pod runs as.
+    /// The `ServiceAccount` that the pod runs as.
     pub account: ServiceAccount,
 }
 
 impl Use {
-    /// The subject that must have the right: the service account of the pod if a controller creates the pod, and
-    /// the requester otherwise. If the account counted always, a requester could use the rights of any account
-    /// by naming it.
+    /// The subject that must have the right: the `ServiceAccount` of the pod if a controller creates the pod, and the
+    /// requester otherwise. If the account were always used, a requester could use the rights of any account by naming
+    /// it in the pod.
     #[must_use]
     pub fn subject(&self, requester: &Requester, trusted: &TrustedControllers) -> Subject {
         let Requester(requester) = requester;
@@ -103,13 +104,13 @@ impl Use {
         }
     }
 
-    /// Where the right is asked for: a `RoleBinding` of the pod's namespace is enough.
+    /// The namespace in which the right is checked: a `RoleBinding` in the namespace of the pod is enough.
     #[must_use]
     pub fn namespace(&self) -> &str {
         &self.account.namespace
     }
 
-    /// The refusal when this subject has no such right.
+    /// The refusal for a subject that does not have the right.
     #[must_use]
     pub fn refused(&self, subject: &Subject) -> Denial {
         let Self { pod, ip, .. } = self;

@@ -1,4 +1,4 @@
-//! How many addresses of a block are in which state.
+//! The number of addresses of a block in each state.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use crate::facts::{Facts, SubnetFacts};
 use crate::names::BlockName;
 use crate::objects::{Block, BlockSpec, BlockStatus};
 
-/// The addresses of a block that can be reserved at all, each in one state.
+/// Numbers of addresses of a block. Each address that can be reserved is counted in exactly one state.
 pub(super) struct Counts {
     capacity: u64,
     reserved: u64,
@@ -17,7 +17,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// The status with these numbers.
+    /// Sets these numbers in the status.
     pub(super) fn into_status(self, status: BlockStatus) -> BlockStatus {
         BlockStatus {
             capacity: self.capacity,
@@ -30,7 +30,7 @@ impl Counts {
 }
 
 impl Facts {
-    /// None before EC2 has answered for the subnet. What allocation passes over is not free.
+    /// None until EC2 has answered for the subnet. An address that allocation skips does not count as free.
     pub(super) fn counts(&self, spec: &BlockSpec, subnet: Option<&SubnetFacts>) -> Option<Counts> {
         let (subnet, inventory) = subnet.and_then(SubnetFacts::looked_at)?;
         let range = &spec.range;
@@ -58,9 +58,9 @@ impl Facts {
         })
     }
 
-    /// How many addresses of each block are `free`, `foreign` (others have them), or of an IP: `reserved`,
-    /// `claimed`, `attached`, or `deleting` (the IP is being deleted, and waits until it is sure that they are
-    /// nowhere). Each is counted once: together they are the block's capacity.
+    /// Number of addresses per block and state: `free`, `foreign` (another owner has it), or, for an address of an IP,
+    /// `reserved`, `claimed`, `attached` or `deleting` (the IP is being deleted, and waits for proof that the address
+    /// is on no ENI). Each address is counted once: the sum is the capacity of the block.
     #[must_use]
     pub fn addresses_by_state(&self) -> BTreeMap<(BlockName, &'static str), u64> {
         let mut counts = BTreeMap::new();
@@ -72,8 +72,8 @@ impl Facts {
         counts
     }
 
-    /// How many addresses the targets of the probes of each block see: `verified`, or `not_verified`. Blocks without a
-    /// probe are left out.
+    /// Number of addresses per block with a probe: `verified` if the target of the probe sees the address, else
+    /// `not_verified`. Blocks without a probe are not included.
     #[must_use]
     pub fn probed_addresses(&self) -> BTreeMap<(BlockName, &'static str), u64> {
         let mut counts = BTreeMap::new();

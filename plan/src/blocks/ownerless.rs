@@ -1,5 +1,5 @@
-//! An `IPAddress` of ours that belongs to no IP: its creation was not answered, and came after its
-//! IP had gone. Its own finalizer would hold it for good, and its address with it.
+//! Releases an `IPAddress` of Mooring that belongs to no IP: its create was not answered, and was executed after the IP
+//! was gone. Otherwise its own finalizer would keep it, and its address, for ever.
 //! Rules: R2.22 to R2.24.
 
 use crate::facts::{Facts, READ_FRESH, SubnetFacts};
@@ -9,7 +9,7 @@ use crate::step::BlockStep;
 use crate::time::Instant;
 
 impl Facts {
-    /// What is to be done about one that lies in the block: ask for its IP, or let it go.
+    /// The next step for such an `IPAddress` in the block: read its IP, or release it.
     pub(super) fn ownerless_step(
         &self,
         spec: &BlockSpec,
@@ -21,7 +21,7 @@ impl Facts {
             let address = reservation.address;
             let (uid, since) = self.ownerless.get(&address)?;
             let location = subnet.locate(address, self.settings.inventory_interval, now);
-            // What is on an interface is reported, and stays reserved.
+            // An address on an ENI is reported, and stays reserved.
             let nowhere = location.fresh
                 && location.on.is_none()
                 && location.agreed_since.is_some_and(|begun| begun > *since);
@@ -40,10 +40,10 @@ impl Facts {
         })
     }
 
-    /// Those that no IP that is known has, with the names of the IPs that they were made for.
+    /// The reservations that belong to no known IP, with the name of the IP that each was created for.
     pub(crate) fn ownerless(&self) -> impl Iterator<Item = (&Reservation, &IpName)> {
         let all = self.reservations.all().filter(|_| self.synced());
-        // Most belong to the IP of their parent's name: the rest is few, and worth a look at every IP.
+        // Most belong to the IP that their parent names. The others are few, so that a scan of all IPs is acceptable.
         all.filter_map(|reservation| {
             let parent = reservation.parent.as_ref()?;
             let of = |uid: &IpUid| may_be_of(reservation, uid);
@@ -59,7 +59,8 @@ impl Facts {
     }
 }
 
-/// Is it this IP's? Without both references it belongs to the IP with the name of its parent.
+/// True if the reservation may belong to this IP. If label and owner were removed, it belongs to the IP that its
+/// parent names.
 fn may_be_of(reservation: &Reservation, parent: &IpUid) -> bool {
     let uids = [&reservation.label, &reservation.owner];
     let mut named = uids.into_iter().flatten().peekable();

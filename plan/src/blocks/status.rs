@@ -1,4 +1,4 @@
-//! What is said of a block in its status.
+//! The status of a block.
 //! Rules: R3.6, R5.21, R5.22.
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -7,6 +7,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::address::{Address, Cidr};
+use crate::ec2::{CNI_ROLE, NO_MANAGE};
 use crate::facts::{Facts, SubnetFacts};
 use crate::names::{InterfaceId, listed};
 use crate::objects::{Block, BlockSpec, BlockStatus, Claim, Condition, Ip, Node};
@@ -15,17 +16,17 @@ use crate::reason::Reason;
 use crate::step::{Notice, Regarding};
 use crate::time::Instant;
 
-/// The condition that says whether addresses of a block can be reserved.
+/// The condition type that says whether addresses of a block can be reserved.
 pub(super) const READY: &str = "Ready";
 
-/// A condition of a block's, as found.
+/// A condition of a block, as computed from the facts.
 struct Finding {
     kind: &'static str,
     on: bool,
     reason: Reason,
     message: String,
-    /// Is it an Event too, while it is so?
-    heard: bool,
+    /// True if an Event is posted too while the condition lasts.
+    with_event: bool,
 }
 
 impl Facts {
@@ -55,10 +56,10 @@ impl Facts {
             on,
             reason,
             message,
-            heard,
+            with_event,
         } in findings
         {
-            if heard {
+            if with_event {
                 let on = Regarding::Block(block.name.clone(), block.uid.clone());
                 notices.push(Notice {
                     on,
@@ -81,7 +82,7 @@ impl Facts {
         if !cidrs.is_empty() {
             known.subnet_cidrs = cidrs.iter().map(ToString::to_string).collect();
         }
-        // What was counted before this process began stays until it can be counted again.
+        // The numbers of an earlier process stay until this process can count.
         let counted = self.counts(spec, subnet);
         let status = counted.map_or(known.clone(), |counts| BlockStatus {
             attached: count(ips.iter().filter(recorded)),
@@ -100,10 +101,10 @@ impl Facts {
              are really gone, annotate this block with ip.wgtwo.com/release-brake: \"true\"",
             self.brake_pending(&block.name)
         );
-        Finding::heard("BrakeEngaged", Reason::BrakeEngaged, message)
+        Finding::with_event("BrakeEngaged", Reason::BrakeEngaged, message)
     }
 
-    /// The nodes that can carry the block's addresses, and whether on an interface of the CNI's.
+    /// The nodes that can carry addresses of the block, and for each whether the CNI can manage its ENI too.
     pub(super) fn carriers(
         &self,
         spec: &BlockSpec,
@@ -121,7 +122,7 @@ impl Facts {
             .collect()
     }
 
-    /// Addresses of the block that are on an interface, besides primary ones, and that no IP explains.
+    /// Addresses of the block that are on an ENI, are not primary, and that no IP explains.
     fn orphans(
         &self,
         spec: &BlockSpec,
@@ -160,29 +161,29 @@ impl Finding {
             on: false,
             reason: Reason::NoneSeen,
             message: message.to_string(),
-            heard: false,
+            with_event: false,
         }
     }
 
-    fn heard(kind: &'static str, reason: Reason, message: String) -> Self {
+    fn with_event(kind: &'static str, reason: Reason, message: String) -> Self {
         Self {
             kind,
             on: true,
             reason,
             message,
-            heard: true,
+            with_event: true,
         }
     }
 }
 
-/// Can addresses of the block be reserved? What keeps all of them from it is said with the way out.
+/// The condition `Ready`: true if addresses of the block can be reserved. Otherwise its message says what to do.
 fn ready(block: &Block, spec: &BlockSpec, subnet: Option<&SubnetFacts>) -> Finding {
-    let not = |reason, message: String, heard| Finding {
+    let not = |reason, message: String, with_event| Finding {
         kind: READY,
         on: false,
         reason,
         message,
-        heard,
+        with_event,
     };
     let id = &spec.subnet;
     let unread_for = subnet.and_then(|subnet| subnet.unread_for);
@@ -194,7 +195,7 @@ fn ready(block: &Block, spec: &BlockSpec, subnet: Option<&SubnetFacts>) -> Findi
     };
     if unread_for == Some(Outcome::SubnetNotFound) {
         let message = format!(
-            "EC2 knows no subnet {id} in this account and region (InvalidSubnetID.NotFound): make another block with \
+            "EC2 knows no subnet {id} in this account and region: make another block with \
              the right spec.subnetID, and delete this one"
         );
         return not(Reason::SubnetNotFound, message, true);
@@ -207,18 +208,18 @@ fn ready(block: &Block, spec: &BlockSpec, subnet: Option<&SubnetFacts>) -> Findi
         return not(Reason::AccessDenied, message, true);
     }
     let Some((subnet, _)) = subnet.and_then(SubnetFacts::looked_at) else {
-        // A process that has just begun has nothing to say against what was found before.
-        let nothing_heard = subnet.is_none_or(|subnet| !subnet.asked_in_vain());
+        // A process that has just started keeps the condition that an earlier process wrote.
+        let no_failed_read = subnet.is_none_or(|subnet| !subnet.last_read_failed());
         let before = block.status.conditions.get(READY);
         if let Some(before) =
-            before.filter(|said| nothing_heard && said.generation == block.generation)
+            before.filter(|said| no_failed_read && said.generation == block.generation)
         {
             return Finding {
                 kind: READY,
                 on: before.status,
                 reason: before.reason,
                 message: before.message.clone(),
-                heard: false,
+                with_event: false,
             };
         }
         let message = format!(
@@ -243,7 +244,7 @@ fn ready(block: &Block, spec: &BlockSpec, subnet: Option<&SubnetFacts>) -> Findi
         on: true,
         reason: Reason::Ready,
         message: format!("addresses of {range} can be reserved"),
-        heard: false,
+        with_event: false,
     }
 }
 
@@ -261,11 +262,10 @@ fn shared_with_cni(carriers: &[(&Node, bool)]) -> Finding {
     }
     let message = format!(
         "the VPC CNI may hand addresses of these nodes' interfaces to pods: {}. Tag the interfaces \
-         node.k8s.amazonaws.com/no_manage=true when they are created, or the subnet kubernetes.io/role/cni=0 (VPC CNI \
-         1.22) before Mooring starts",
+         {NO_MANAGE}=true when they are created, or the subnet {CNI_ROLE}=0 (VPC CNI 1.22) before Mooring starts",
         listed(&shared)
     );
-    Finding::heard("SharedWithCNI", Reason::SharedWithCNI, message)
+    Finding::with_event("SharedWithCNI", Reason::SharedWithCNI, message)
 }
 
 fn orphaned(orphans: &[(Address, InterfaceId)]) -> Finding {
@@ -282,7 +282,7 @@ fn orphaned(orphans: &[(Address, InterfaceId)]) -> Finding {
          ip.wgtwo.com/take-from",
         listed(&orphans)
     );
-    Finding::heard("OrphanedAddress", Reason::OrphanedAddress, message)
+    Finding::with_event("OrphanedAddress", Reason::OrphanedAddress, message)
 }
 
 fn count<T>(items: impl Iterator<Item = T>) -> u64 {

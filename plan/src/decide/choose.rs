@@ -1,4 +1,4 @@
-//! Who gets a free address, and who may take it over in a rollout.
+//! Chooses the pod that gets a free address, and the pod that may take it over in a rollout.
 //! Rules: R1.21, R3.13, R3.16 to R3.18, R3.23 to R3.25.
 
 use alloc::string::String;
@@ -15,33 +15,33 @@ use crate::reason::Reason;
 use crate::step::Read;
 use crate::time::Instant;
 
-/// After this long a pod of a revision that is not ready gets a free address all the same, and a
-/// rollout that waits for the address is told how to help itself.
+/// After this time, a free address goes to a pod that is not ready too, and a rollout that waits for the address
+/// gets an Event that says what to do.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-/// What is known of a Deployment's `ReplicaSet`s is asked again this often while two pods want one IP (R1.21).
+/// Maximum age of the known `ReplicaSet`s of a Deployment while two pods want one IP (R1.21).
 pub(crate) const REPLICA_SETS_AGE: Duration = Duration::from_secs(5);
 
-/// For a free address an older answer is good enough: a wrong guess costs a handover.
+/// Maximum age for a free address. It can be longer: a wrong choice costs only a handover.
 const REPLICA_SETS_AGE_FREE: Duration = Duration::from_mins(1);
 
-/// A pod that could hold the address, and where it would go.
+/// A pod that could hold the address, and its placement.
 pub(crate) struct Candidate<'a> {
     pub(crate) pod: &'a Pod,
     pub(crate) seen: Instant,
     pub(crate) placement: Placement,
 }
 
-/// Who gets it.
+/// The result of a choice.
 pub(crate) enum Choice<'a> {
-    /// This one.
+    /// This pod gets the address.
     Take(Candidate<'a>),
-    /// No pod yet: this has to be done first, or there is a pod then.
+    /// No pod yet: the step that must be done first, or the time to choose again.
     None(Next),
 }
 
 impl<'a> World<'a> {
-    /// The pods that could hold the address, oldest first; what keeps others from it is said to them.
+    /// The pods that could hold the address, oldest first. The other pods get a notice with the reason.
     pub(crate) fn candidates(
         &self,
         holder: Option<&Claim>,
@@ -78,9 +78,9 @@ impl<'a> World<'a> {
         candidates
     }
 
-    /// Since when no pod holds it that could keep it: patience counts from then, not from when a pod
-    /// began to wait behind a holder that was well.
-    pub(crate) fn lost_since(&self) -> Instant {
+    /// Since when no pod holds the address that could keep it. [`PATIENCE`] counts from then, not from the time at
+    /// which a pod began to wait behind a healthy holder.
+    pub(crate) fn unheld_since(&self) -> Instant {
         match &self.ip.status.claim {
             None => self.memory.claim_seen,
             Some(claim) => self
@@ -90,7 +90,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The labels that a node of the block has.
+    /// The labels that the nodes of the block have, as text for a message.
     fn node_labels(&self) -> String {
         let Some(block) = self.block else {
             return String::new();
@@ -114,7 +114,7 @@ impl<'a> World<'a> {
             .any(|seen| self.placement_on(&seen.node).is_ok())
     }
 
-    /// Who of the candidates gets a free address.
+    /// Chooses the candidate that gets a free address.
     pub(crate) fn choose(
         &self,
         candidates: Vec<Candidate<'a>>,
@@ -125,14 +125,14 @@ impl<'a> World<'a> {
             Err(next) => return Choice::None(next),
         };
         let Some(oldest) = candidates.first() else {
-            return Choice::None(self.look_ahead());
+            return Choice::None(self.read_replica_set_early());
         };
         let Some((name, uid)) = oldest.pod.replica_set() else {
             return Choice::Take(candidates.swap_remove(0));
         };
         let ask = Read::ReplicaSets(oldest.pod.key.clone(), name.clone());
         let Some(set) = self.replica_set(uid, REPLICA_SETS_AGE_FREE) else {
-            // Asked and not found: the ReplicaSet is gone, the pod stands for itself.
+            // The read did not find it: the ReplicaSet is gone, and the pod counts on its own.
             if self.asked(uid, REPLICA_SETS_AGE) {
                 return Choice::Take(candidates.swap_remove(0));
             }
@@ -141,7 +141,7 @@ impl<'a> World<'a> {
         let Some(deployment) = set.deployment.clone() else {
             return Choice::Take(candidates.swap_remove(0));
         };
-        let waiting_since = oldest.seen.max(self.lost_since());
+        let waiting_since = oldest.seen.max(self.unheld_since());
         let namespace = oldest.pod.key.namespace.clone();
         let mut group: Vec<(Candidate<'a>, ReplicaSet)> = Vec::new();
         for candidate in candidates {
@@ -191,9 +191,9 @@ impl<'a> World<'a> {
         })
     }
 
-    /// While the pod is still waiting for a node, its `ReplicaSet` is read ahead, so that nothing
-    /// stands between its binding and the claim (R3.18).
-    fn look_ahead(&self) -> Next {
+    /// Reads the `ReplicaSet` of a pod that is not scheduled yet, so that the claim can follow its binding at once
+    /// (R3.18).
+    fn read_replica_set_early(&self) -> Next {
         let mut unread = self.pods().filter_map(|seen| {
             let read = self.unread_set(&seen.pod, REPLICA_SETS_AGE_FREE)?;
             matches!(self.placement(&seen.pod), Err(Ineligible::Unscheduled)).then_some(read)
@@ -201,8 +201,8 @@ impl<'a> World<'a> {
         unread.next().map_or(Next::Rest, Next::read)
     }
 
-    /// The read that tells of the pod's `ReplicaSet`, where it is neither known well enough for a free address nor
-    /// was asked for within `age`.
+    /// The read of the `ReplicaSet` of the pod. None if the known answer is new enough for a free address, or if a read
+    /// was made within `age`.
     pub(crate) fn unread_set(&self, pod: &Pod, age: Duration) -> Option<Read> {
         let (name, uid) = pod.replica_set()?;
         let known = self.replica_set(uid, REPLICA_SETS_AGE_FREE).is_some() || self.asked(uid, age);
@@ -222,8 +222,8 @@ impl<'a> World<'a> {
             .is_some_and(|begun| self.now.since(*begun) <= age)
     }
 
-    /// The candidate of a newer revision that may take over from a holder that keeps it; what must be
-    /// read first, or when to look again.
+    /// The candidate of a newer revision that may take the address over from a live holder. Otherwise the read that is
+    /// needed first, or when to choose again.
     pub(crate) fn successor(
         &self,
         holder: &Pod,
@@ -259,7 +259,7 @@ impl<'a> World<'a> {
             waits = waits.or(soon);
             let before = self.facts.replica_sets.get(theirs);
             let before = before.map(|read| &read.value);
-            // The creator of a pod can write any owner into it, also one of another namespace.
+            // The creator of a pod can set any owner, also one in another namespace.
             let same = |before: &&ReplicaSet| {
                 set.deployment.is_some()
                     && before.deployment == set.deployment
@@ -273,7 +273,7 @@ impl<'a> World<'a> {
                 ));
                 continue;
             };
-            // What a rollout has left behind goes by itself; there is nothing that a person should do.
+            // A pod of an older revision is removed by the rollout itself, so no notice is needed.
             if set.revision <= before.revision {
                 continue;
             }
@@ -299,8 +299,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// A handover takes the address from a living pod: candidate, its Node and the `ReplicaSet`s are
-    /// read in this round before it (R3.23).
+    /// A handover takes the address from a live pod, so the candidate, its Node and the `ReplicaSet`s must be read in
+    /// this round first (R3.23).
     fn fresh_enough(&self, candidate: Candidate<'a>) -> Choice<'a> {
         let pod = candidate.pod;
         match self.read_pod(&pod.key) {

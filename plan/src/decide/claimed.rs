@@ -1,4 +1,4 @@
-//! A claim on its way: silence the losers, tell EC2, record what it said.
+//! State Claimed: set the gates of the losers to `False`, call EC2, record the result.
 //! Rules: R4.1 to R4.3, R4.28 to R4.30.
 
 use alloc::format;
@@ -13,7 +13,7 @@ use crate::objects::{Claim, ClaimPhase, Pod, Target};
 use crate::reason::Reason;
 use crate::step::{Call, StatusWrite};
 
-/// The next step of a claim that has no Record.
+/// The next step of a claim that is not recorded.
 pub(crate) fn claimed(
     world: &World<'_>,
     claim: &Claim,
@@ -26,13 +26,13 @@ pub(crate) fn claimed(
     if world.ip.deleting {
         return super::detaching::begin(world, claim, notices);
     }
-    // It may be lost by failover before it was ever attached.
+    // A failover is possible before the address was ever attached.
     super::recorded::unless_lost(world, claim, target, notices, |holder, notices| {
         on_its_way(world, claim, target, holder, notices)
     })
 }
 
-/// What is done for a claim whose holder has not lost it.
+/// The next step of a claim whose holder has not lost the address.
 fn on_its_way(
     world: &World<'_>,
     claim: &Claim,
@@ -61,7 +61,7 @@ fn on_its_way(
     if !location.fresh {
         return unseen(world, reserved, notices);
     }
-    // Nothing is recorded, called or taken off for a place that there is no more.
+    // The place does not exist any more: no Record and no call of EC2 for it.
     if super::recorded::on_another_machine(world, holder, target) || !there(world, target) {
         return elsewhere(world, claim, holder, target, notices);
     }
@@ -70,7 +70,7 @@ fn on_its_way(
             record(world, claim, target, holder)
         }
         Some(on) if world.explained(address, on) => match world.reassign() {
-            // One look that shows it on an interface of another owner is reason enough not to take it.
+            // One inventory that shows it on an ENI of another owner is enough to refuse the move.
             Reassign::Allow if world.shown_on_foreign(address) => unseen(world, reserved, notices),
             Reassign::Allow => {
                 let call = Call::Assign {
@@ -107,8 +107,8 @@ fn on_its_way(
     }
 }
 
-/// Is the target's interface on the target's instance, as far as is known? One that no inventory shows yet
-/// may be new.
+/// True if the ENI of the target is attached to the instance of the target, as far as is known. An ENI that no
+/// inventory shows yet can be new.
 fn there(world: &World<'_>, target: &Target) -> bool {
     world
         .subnet()
@@ -117,7 +117,7 @@ fn there(world: &World<'_>, target: &Target) -> bool {
         && world.interface_lives(&target.place.interface)
 }
 
-/// The target is no place any more: another interface of the holder's Node, if there is one.
+/// The target does not exist any more: claims another ENI of the Node of the holder, if there is one.
 pub(crate) fn elsewhere(
     world: &World<'_>,
     claim: &Claim,
@@ -134,13 +134,13 @@ pub(crate) fn elsewhere(
             .claim(holder, &placement.target, None)
             .unwrap_or_else(|_| previous_full(world, notices)),
         _ => {
-            // Where it was before it serves no pod, unless the holder of then has it again.
+            // At its old place the address serves no pod, unless the claim goes back to the former holder.
             if left_behind(world, target)
                 && let Some(next) = give_up(world, claim, target, Reason::AttachFailed, notices)
             {
                 return next;
             }
-            // The holder has no place for it: a rollout goes on all the same.
+            // The holder has no place for the address. A rollout can still continue.
             let handover = super::recorded::hand_over(world, claim, holder, notices);
             if matches!(handover, Next::Do(..)) {
                 return handover;
@@ -160,7 +160,7 @@ pub(crate) fn elsewhere(
     }
 }
 
-/// Is the address still where we had it before this claim?
+/// True if the address is still at a place from before this claim.
 fn left_behind(world: &World<'_>, target: &Target) -> bool {
     let Some(address) = world.ip.status.address else {
         return false;
@@ -169,7 +169,7 @@ fn left_behind(world: &World<'_>, target: &Target) -> bool {
     on.is_some_and(|on| on != target.place.interface && world.explained(address, &on))
 }
 
-/// EC2 has confirmed it.
+/// The Record: EC2 has confirmed the claim.
 fn record(world: &World<'_>, claim: &Claim, target: &Target, holder: &Pod) -> Next {
     let mut status = world.ip.status.clone();
     status.claim = Some(Claim {
@@ -178,7 +178,7 @@ fn record(world: &World<'_>, claim: &Claim, target: &Target, holder: &Pod) -> Ne
         id: claim.id,
         phase: ClaimPhase::Recorded(target.clone()),
     });
-    // The losers of this claim were told; the target explains itself.
+    // The losers of this claim have `False`, and the claim itself explains its target.
     status.previous.retain(|entry| {
         Some(entry.address) != status.address || entry.interface != target.place.interface
     });

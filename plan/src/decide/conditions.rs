@@ -1,4 +1,4 @@
-//! What is said of an IP in its status: functions of the state, so that at rest nothing is written.
+//! The conditions of an IP. They are functions of the state, so that nothing is written while nothing changes.
 //! Rules: R3.32, R4.37.
 
 use alloc::format;
@@ -10,7 +10,7 @@ use crate::objects::{Condition, Conditions, IpStatus, Target};
 use crate::reason::Reason;
 use crate::step::StatusWrite;
 
-/// Something that stands in the way, in a word and a sentence that says what to do.
+/// A problem that prevents the next step: its reason, and a message that says what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Trouble {
     pub(crate) reason: Reason,
@@ -26,26 +26,26 @@ impl Trouble {
     }
 }
 
-/// How it stands with the attachment.
+/// The state of the attachment, for the condition `Attached`.
 pub(crate) enum Attachment<'a> {
     /// No pod asks for it.
     Unclaimed,
-    /// A pod asks, or holds it, and it cannot be there.
+    /// A pod asks for it or holds it, but it cannot be attached.
     Kept(Trouble),
-    /// On its way to its target.
+    /// Claimed, and not attached to the target yet.
     Coming(&'a Target),
-    /// There.
+    /// Attached to the target.
     There(&'a Target),
-    /// Being taken off.
+    /// Being detached.
     Leaving,
 }
 
-/// The conditions of a claim on its way.
+/// The conditions of a claim that is not attached yet.
 pub(crate) fn claimed(world: &World<'_>, status: &IpStatus, target: &Target) -> Conditions {
     build(world, status, Ok(()), &Attachment::Coming(target))
 }
 
-/// The conditions.
+/// All conditions for this status.
 pub(crate) fn build(
     world: &World<'_>,
     status: &IpStatus,
@@ -149,7 +149,8 @@ pub(crate) fn build(
 }
 
 impl World<'_> {
-    /// Which pod asks for an IP that no pod holds, once it has done so for longer than an attach takes.
+    /// A message about a pod that asks for an IP without a holder; None until it has waited for longer than a healthy
+    /// attach takes.
     fn asking(&self) -> Option<String> {
         let waits = |seen: &&PodSeen| {
             let pod = &seen.pod;
@@ -168,8 +169,7 @@ impl World<'_> {
         })
     }
 
-    /// Writes the conditions if they are not so already, and takes places that are proven empty out of
-    /// `previous`.
+    /// Writes the conditions if they changed, and removes places that are proven empty from `previous`.
     pub(crate) fn write_conditions(
         &self,
         reserved: Result<(), Trouble>,

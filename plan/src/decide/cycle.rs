@@ -1,4 +1,4 @@
-//! Deployments whose pods wait for each other's addresses: none of them ever goes on by itself.
+//! Finds deadlocks: Deployments whose pods wait for the addresses of each other. None of them can ever continue.
 //! Rule: R3.30.
 
 use alloc::collections::BTreeSet;
@@ -10,7 +10,7 @@ use super::World;
 use crate::names::{DeploymentUid, IpName};
 use crate::objects::Pod;
 
-/// A pod of one Deployment waits for this IP, which a pod of the other holds.
+/// A pod of one Deployment waits for this IP, and a pod of another Deployment holds it.
 struct Wait<'a> {
     ip: &'a IpName,
     holder: &'a Pod,
@@ -18,7 +18,7 @@ struct Wait<'a> {
 }
 
 impl<'a> World<'a> {
-    /// In words: what `waiting` waits for, which waits for ... what `waiting`'s own Deployment holds.
+    /// Describes the cycle of waits from `waiting` back to its own Deployment; None if there is no cycle.
     pub(crate) fn cycle(&self, waiting: &'a Pod, holder: &'a Pod) -> Option<String> {
         let (from, by) = (self.deployment(waiting)?, self.deployment(holder)?);
         if from == by {
@@ -52,7 +52,7 @@ impl<'a> World<'a> {
         ))
     }
 
-    /// From this wait on to one that `to` could end.
+    /// A path of waits from this one to one whose holder belongs to `to`.
     fn path(
         &self,
         wait: Wait<'a>,
@@ -76,7 +76,7 @@ impl<'a> World<'a> {
         None
     }
 
-    /// What the pods of a Deployment wait for that pods of others hold.
+    /// The IPs that pods of a Deployment wait for and that pods of other Deployments hold.
     fn waits_of(&self, deployment: &DeploymentUid) -> Vec<Wait<'a>> {
         let pods = self.facts.pods.values().map(|seen| &seen.pod);
         let asks = |pod: &&Pod| pod.annotated && !pod.ended && pod.deleting.is_none();
@@ -103,7 +103,8 @@ impl<'a> World<'a> {
     }
 }
 
-/// A `ReplicaSet` of a Deployment is named after it, and after its template's hash.
+/// The name of the Deployment of a pod. The name of a `ReplicaSet` is that of its Deployment plus the hash of the
+/// template.
 fn deployment_name(pod: &Pod) -> &str {
     let set = pod.replica_set().map_or("", |(name, _)| name.as_str());
     set.rsplit_once('-').map_or(set, |(name, _)| name)

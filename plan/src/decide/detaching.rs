@@ -1,4 +1,4 @@
-//! Taking an address off: the claim ends when every place that may have the address was asked.
+//! State Detaching: the claim ends when the detach is confirmed for every place that can have the address.
 //! Rules: R4.4, R5.18.
 
 use super::conditions::{Attachment, build};
@@ -7,7 +7,7 @@ use super::{Next, Notices, World};
 use crate::objects::{Claim, ClaimPhase, IpStatus};
 use crate::step::{StatusWrite, Step};
 
-/// The status write that begins it: the location goes into `previous` in the same write.
+/// The status write that begins a detach. It also adds the present place to `previous`.
 pub(crate) fn begin(world: &World<'_>, claim: &Claim, notices: &mut Notices) -> Next {
     begin_with(world, claim, world.ip.status.clone(), notices)
 }
@@ -45,7 +45,7 @@ pub(crate) fn detaching(world: &World<'_>, claim: &Claim, notices: &mut Notices)
     if let Some(next) = first {
         return match next {
             Next::Do(Step::Call(call), _) => call_or_say(world, call, Ok(()), notices),
-            // Whatever it waits for, an inventory tells.
+            // It waits for an inventory.
             Next::At(_) => unseen(world, Ok(()), notices),
             next => next,
         };
@@ -55,7 +55,7 @@ pub(crate) fn detaching(world: &World<'_>, claim: &Claim, notices: &mut Notices)
 
 fn clear(world: &World<'_>) -> Next {
     let mut status = world.ip.status.clone();
-    // The places stay in `previous`: until they are proven empty, an Assign that lands late is taken off there.
+    // The places stay in `previous` until they are proven empty, so that the effect of a late Assign is undone.
     status.claim = None;
     status.conditions = build(world, &status, Ok(()), &Attachment::Unclaimed);
     world.write_status(StatusWrite::Clear, status)

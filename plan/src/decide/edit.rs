@@ -1,5 +1,5 @@
-//! An address that is changed: the new one is reserved first; only then is the old one let go.
-//! Rules: R2.18, R4.6, R5.18 to R5.20.
+//! A change of the address in the spec: the new address is reserved before the old one is released.
+//! Rules: R2.18, R2.21, R4.6.
 
 use alloc::format;
 
@@ -7,16 +7,14 @@ use super::conditions::{Attachment, Trouble, build, claimed};
 use super::reserve::Unreserved;
 use super::{Next, World};
 use crate::address::Address;
-use crate::ec2::LATE_CALL;
 use crate::facts::SubnetFacts;
 use crate::names::InterfaceId;
 use crate::objects::{Claim, ClaimPhase, IpStatus, Pod, Previous, Target};
 use crate::reason::Reason;
-use crate::step::{Call, Read, StatusWrite, Write};
-use crate::time::Instant;
+use crate::step::{Read, StatusWrite, Write};
 
 impl World<'_> {
-    /// The address that the spec names, if it is another than the one reserved.
+    /// The address in the spec, if it differs from the reserved one.
     fn other_address(&self) -> Option<Address> {
         let desired = self.ip.desired.as_ref().ok()?.address?;
         (Some(desired) != self.ip.status.address).then_some(desired)
@@ -32,7 +30,7 @@ impl World<'_> {
         desired.is_some_and(|block| Some(block) != self.ip.status.block.as_ref())
     }
 
-    /// An edit while no pod holds it: reserve the new, then say so.
+    /// An edit while no pod holds the IP: reserves the new address, then writes it to the status.
     pub(crate) fn edited_while_free(&self) -> Result<(), Unreserved> {
         if let Err(why) = &self.ip.desired {
             return Err(Unreserved::trouble(Reason::Invalid, why.clone()));
@@ -42,7 +40,7 @@ impl World<'_> {
             if !moves_block {
                 return Ok(());
             }
-            // Another block and no address: allocated there; the old reservation is dropped after.
+            // Another block without an address: allocate there, and release the old reservation later.
             self.desired_block()?;
             let status = IpStatus {
                 address: None,
@@ -70,7 +68,8 @@ impl World<'_> {
         )))
     }
 
-    /// An edit while a pod holds it: `Ok` if there is none, or it has to wait and says why.
+    /// An edit while a pod holds the IP. `Ok`: there is no edit. Otherwise the next step, or the reason why it must
+    /// wait.
     pub(crate) fn edited_while_held(
         &self,
         holder: &Pod,
@@ -132,7 +131,7 @@ impl World<'_> {
         )?))
     }
 
-    /// The claim of the same pod and place on another address.
+    /// The claim of the same pod and place, for another address.
     fn change_to(
         &self,
         new: Address,
@@ -141,9 +140,9 @@ impl World<'_> {
         taken_from: Option<&InterfaceId>,
     ) -> Result<Next, Unreserved> {
         let mut status = self.ip.status.clone();
-        // The old address is the present place of the claim, and so among them.
+        // This includes the old address at the present place of the claim.
         let mut previous = self.previous_with_present();
-        // The target explains itself.
+        // The claim itself explains its target, so the target is not added.
         if let Some(on) = taken_from.filter(|on| *on != &target.place.interface) {
             previous.push(Previous {
                 address: new,
@@ -169,12 +168,11 @@ impl World<'_> {
         Ok(self.write_status(StatusWrite::Claim, status))
     }
 
-    /// Addresses that are still reserved for us and are not ours by status any more: taken off, then
-    /// let go (R2.18, R2.21). The one that is being changed to is not among them.
+    /// Detaches and releases addresses that are still reserved for this IP but are not in its status any more (R2.18,
+    /// R2.21). The new address of an edit is not one of them.
     pub(crate) fn drop_stale(&self) -> Next {
         let desired = self.other_address();
-        // Of those of an IP that is about to be given any address, one becomes the status's: another leader may be
-        // writing that just now.
+        // An allocation chooses one of the reservations, and another leader can be writing it to the status now.
         if self.ip.status.address.is_none() && desired.is_none() {
             return Next::Rest;
         }
@@ -185,7 +183,7 @@ impl World<'_> {
         match stale {
             None => Next::Rest,
             Some(reservation) => match self.confirm_unassigned_for_good(reservation.address) {
-                // Another may lead too, and have given the IP that very address since.
+                // Another leader can have written this address to the status since.
                 Ok(()) if self.read_ip(&self.ip.name).is_none() => {
                     Next::read(Read::Ip(self.ip.name.clone()))
                 }
@@ -194,129 +192,9 @@ impl World<'_> {
             },
         }
     }
-
-    /// Is an address on none of our interfaces, and will not be put there by an Assign that is still on
-    /// its way? Else what to do for it. One that was edited away may have been claimed and not recorded, and another
-    /// process that leads as well may have sent an Assign until it saw the Record.
-    pub(crate) fn confirm_unassigned_for_good(&self, address: Address) -> Result<(), Next> {
-        self.confirm_unassigned(address)?;
-        let status = &self.ip.status;
-        let never_there = status.previous.iter().all(|entry| entry.address != address);
-        let recorded_long = status.address == Some(address) && !self.memory.ended_early;
-        let settled =
-            recorded_long || never_there || self.proven_off(address, self.memory.claim_seen);
-        if settled { Ok(()) } else { Err(self.soon()) }
-    }
-
-    /// Do two agreeing inventories show the address nowhere of ours, both begun when no call from before
-    /// that moment can land any more?
-    pub(crate) fn proven_off(&self, address: Address, before: Instant) -> bool {
-        let location = self.locate(address);
-        let nowhere = location
-            .on
-            .as_ref()
-            .is_none_or(|on| !self.explained(address, on));
-        let since = location.agreed_since;
-        nowhere && since.is_some_and(|since| since > before.plus(LATE_CALL))
-    }
-
-    /// Is an address on none of our interfaces, proven, so that what keeps it may be let go? Else what
-    /// to do for it (R5.18).
-    pub(crate) fn confirm_unassigned(&self, address: Address) -> Result<(), Next> {
-        let soon = self.soon();
-        let status = &self.ip.status;
-        let mut places = status
-            .previous
-            .iter()
-            // No call takes it off an interface that keeps it for good, and none of ours has put it there.
-            .filter(|entry| entry.address == address && !self.kept_by(address, &entry.interface))
-            .rev();
-        if places.clone().next().is_none() {
-            return Ok(());
-        }
-        let held = status.claim.is_some();
-        if self.spec().is_none() && !held {
-            return Err(self.nothing_to_ask());
-        }
-        let location = self.locate(address);
-        if !location.fresh {
-            return Err(soon);
-        }
-        if self.proven_off(address, self.memory.claim_seen) {
-            return Ok(());
-        }
-        let taken_off = |interface: &InterfaceId| {
-            self.memory
-                .unassigned
-                .contains_key(&(interface.clone(), address))
-        };
-        // Inventories may lag behind a new interface: gone is what EC2 itself calls so, too.
-        let gone = |interface: &InterfaceId| {
-            self.memory.missing.contains(interface) && !self.interface_lives(interface)
-        };
-        let seen = location
-            .on
-            .as_ref()
-            .filter(|on| self.explained(address, on) && !gone(on));
-        if let Some(on) = seen {
-            return Err(Next::call(Call::Unassign {
-                interface: on.clone(),
-                address,
-            }));
-        }
-        // One look that a lag does not explain shows it there again: the second one tells.
-        let again = self
-            .subnet()
-            .and_then(|subnet| subnet.shown_since(address, LATE_CALL));
-        if again.is_some_and(|on| self.explained(address, on) && !gone(on)) {
-            return Err(soon);
-        }
-        // The claim on it was cleared, and not before each place was asked: only a late call can have
-        // put it back since.
-        let cleared = !held && status.address == Some(address);
-        let mut unassigned = self.memory.unassigned.iter();
-        if cleared || unassigned.any(|((_, of), nowhere)| *of == address && *nowhere) {
-            return Ok(());
-        }
-        // "Not seen" may be a Describe that lags, and a move that did not end may have left it at any
-        // of the places: each is asked, the latest first.
-        match places.find(|entry| !taken_off(&entry.interface) && !gone(&entry.interface)) {
-            Some(entry) => Err(Next::call(Call::Unassign {
-                interface: entry.interface.clone(),
-                address,
-            })),
-            None => Ok(()),
-        }
-    }
-
-    /// Is there such an interface, as far as two inventories know?
-    pub(crate) fn interface_lives(&self, interface: &InterfaceId) -> bool {
-        self.subnet()
-            .is_some_and(|subnet| !subnet.interface_gone(interface))
-    }
-
-    /// Addresses of ours besides the present one that may still be on an interface.
-    pub(crate) fn stale_call(&self) -> Option<Next> {
-        let status = &self.ip.status;
-        self.own_reservations()
-            .map(|reservation| reservation.address)
-            .filter(|address| Some(*address) != status.address)
-            .find_map(|address| self.confirm_unassigned(address).err())
-    }
-
-    /// The block is gone, and with it the subnet that inventories are taken of.
-    fn nothing_to_ask(&self) -> Next {
-        let block = self.ip.status.block.as_ref();
-        let message = format!(
-            "block {} is gone, so that nothing can be asked of EC2: create it again",
-            block.map_or("", |block| block.as_str())
-        );
-        let trouble = Trouble::new(Reason::BlockMissing, message);
-        self.write_conditions(Err(trouble), &Attachment::Unclaimed)
-    }
 }
 
-/// The trouble of an edit that has to wait, if that is what it is.
+/// The trouble of an edit that must wait, or the step that must be done first.
 pub(crate) fn trouble_of(unreserved: Unreserved) -> Result<Trouble, Next> {
     match unreserved {
         Unreserved::Trouble(trouble, _) => Ok(trouble),

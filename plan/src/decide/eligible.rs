@@ -1,4 +1,4 @@
-//! Which pods could hold the address now, and where that would put it.
+//! Decides which pods could hold the address now, and on which ENI.
 //! Rules: R3.1, R3.5, R3.6, R3.9, R5.5, R5.6.
 
 use alloc::string::String;
@@ -12,17 +12,17 @@ use crate::names::{InstanceId, InstanceType, InterfaceId, InterfaceRef, IpName, 
 use crate::objects::{BlockSpec, Node, Pod, Target};
 use crate::reason::Reason;
 
-/// A target that was refused for want of permission is passed over for this long, and twice as long
-/// each time: to ask costs the holder its readiness for a moment.
+/// A target that EC2 denied is skipped for this time, which doubles with each denial: a try makes the holder not
+/// ready for a moment.
 const DENIED_AGAIN: Duration = Duration::from_mins(1);
 
-/// Up to eight minutes.
+/// Maximum number of doublings: up to eight minutes.
 const DENIED_DOUBLINGS: u32 = 3;
 
-/// Where a pod's address would go.
+/// Where the address of a pod would go.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Placement {
-    /// Node, instance and interface.
+    /// Node, instance and ENI.
     pub target: Target,
 }
 
@@ -31,30 +31,30 @@ pub struct Placement {
 pub enum Ineligible {
     /// Not bound to a node yet.
     Unscheduled,
-    /// Being deleted, ended, or without the annotation: it does not want one.
+    /// Being deleted, ended, or without the annotation: it does not want an address.
     Leaving,
-    /// It did not come through admission: no gate, or no IP's UID.
+    /// The webhook did not admit it: it has no readiness gate, or no UID of an IP.
     NotAdmitted,
-    /// It was admitted for another IP of this name.
+    /// It was admitted for an earlier IP of the same name.
     Stale(IpName),
     /// Its namespace may not use the address.
     Namespace,
     /// Its Node is unknown, not ready, or unreachable.
     NodeAway(NodeName),
-    /// Its Node is no instance of EC2.
+    /// Its Node has no EC2 instance.
     NoInstance(NodeName),
-    /// Its Node names the instance of another one.
+    /// Its Node names an instance for which another Node is accepted.
     InstanceOfAnother(NodeName, NodeName),
-    /// The instance has no interface in the block's subnet.
+    /// The instance has no usable ENI in the subnet of the block.
     NoInterface(NodeName),
-    /// The interface has no room.
+    /// The ENI has no room.
     Full(InterfaceId),
-    /// EC2 refused it.
+    /// EC2 refused this target.
     Refused(InterfaceId, Reason),
 }
 
 impl World<'_> {
-    /// Could the pod hold the address now, and where?
+    /// The placement of the pod, or why it cannot hold the address now.
     pub(crate) fn placement(&self, pod: &Pod) -> Result<Placement, Ineligible> {
         if pod.deleting.is_some() || pod.ended || !pod.annotated {
             return Err(Ineligible::Leaving);
@@ -85,7 +85,7 @@ impl World<'_> {
         Ok(placement)
     }
 
-    /// Where an address goes on this Node.
+    /// The placement on this Node, or why it cannot carry the address.
     pub(crate) fn placement_on(&self, node: &Node) -> Result<Placement, Ineligible> {
         let instance = self.facts.instance_of(node)?;
         let nowhere = || Ineligible::NoInterface(node.name.clone());
@@ -105,7 +105,7 @@ impl World<'_> {
 
     fn namespace_allowed(&self, pod: &Pod) -> bool {
         let namespace = &pod.key.namespace;
-        // What cannot be read says nothing of namespaces, and trouble with it is told elsewhere.
+        // A spec that cannot be read restricts no namespaces here; other code reports it.
         let block = self.spec().map(|spec| &spec.allowed_namespaces);
         let ip = self
             .ip
@@ -116,7 +116,7 @@ impl World<'_> {
             && ip.is_ok_and(|names| names.allow(namespace))
     }
 
-    /// Has EC2 refused this interface for good, and has no later inventory had the time to show why?
+    /// True if EC2 refused this ENI for good, and no later inventory could show why yet.
     pub(crate) fn refused_lately(&self, interface: &InterfaceId) -> bool {
         self.memory.refused.get(interface).is_some_and(|at| {
             let looked = self.subnet().and_then(SubnetFacts::inventory);
@@ -124,7 +124,8 @@ impl World<'_> {
         })
     }
 
-    /// A target that EC2 refused for good is passed over until an inventory shows room there.
+    /// Why a target that EC2 refused is still skipped: until a later inventory began, or, if it was denied, until its
+    /// wait ends or EC2 permits the action again.
     fn refused(&self, pod: &PodUid, interface: &InterfaceId) -> Option<Reason> {
         if self.refused_lately(interface) {
             return Some(Reason::AttachFailed);
@@ -149,7 +150,7 @@ impl World<'_> {
         (!over).then_some(refused.reason)
     }
 
-    /// Is the address there already, or a slot free? Unfinished moves count on both interfaces (R3.9).
+    /// True if the ENI already has the address, or has a free slot. Unfinished moves count on both ENIs (R3.9).
     fn has_room(&self, interface: &InterfaceId, kind: Option<&InstanceType>) -> bool {
         let Some(subnet) = self.subnet() else {
             return false;
@@ -161,7 +162,7 @@ impl World<'_> {
         if here(address) {
             return true;
         }
-        // Not known: EC2 decides, and its refusal is remembered.
+        // The limit is not known: EC2 decides, and a refusal is remembered.
         let Some(limit) = kind.and_then(|kind| self.facts.limits.get(kind)) else {
             return true;
         };
@@ -177,8 +178,8 @@ impl World<'_> {
     }
 }
 
-/// The interface of an instance that carries a block's addresses, and whether the VPC CNI may manage
-/// it too. The same answer decides which Nodes get the block's label (R3.5 to R3.7).
+/// The usable ENI of an instance for a block, and whether the VPC CNI may manage it too. The same function decides
+/// which Nodes get the label of the block (R3.5 to R3.7).
 #[must_use]
 pub fn usable_interface<'a>(
     spec: &BlockSpec,
@@ -206,14 +207,14 @@ pub fn usable_interface<'a>(
             let managed = spec.interface_tags.is_empty() && !left_alone(interface);
             (managed, interface.device_index, interface.id.clone())
         })?;
-    // The tag of an interface is ignored on an instance's first one; that of the subnet is not.
+    // The CNI ignores the tag of the first ENI of an instance, but not the tag of the subnet.
     let first = chosen.device_index == Some(0) && !excluded;
     let shared = spec.interface_tags.is_empty() && (!left_alone(chosen) || first);
     Some((chosen, shared))
 }
 
 impl Ineligible {
-    /// The Event for a pod that waits; None where the wait needs no message.
+    /// The Event for a pod that waits; None if no message is needed.
     #[must_use]
     pub fn notice(&self, block: &str) -> Option<(Reason, String)> {
         use alloc::format;

@@ -1,4 +1,4 @@
-//! The readiness gate: `False` at a loser before EC2 is told anything, `True` at the winner last.
+//! The readiness gate: losers get `False` before EC2 is called, the winner gets `True` last.
 //! Rules: R4.5, R4.9 to R4.15.
 
 use alloc::format;
@@ -14,10 +14,10 @@ use crate::reason::Reason;
 use crate::step::{GateWrite, Read, Write};
 
 impl<'a> World<'a> {
-    /// The next pod that must not say `True` any more, before EC2 is told of this claim.
+    /// The next write of `False` to a loser, which must be done before EC2 is called for this claim.
     ///
-    /// A loser's condition is written although it may be `False` already: its version changes by
-    /// that, and a late `True` of another controller conflicts.
+    /// It is written even if the condition is `False` already: the write changes the version of the pod, so that a late
+    /// `True` of another controller gets a conflict.
     pub(crate) fn close_stale_gates(&self, claim: &Claim) -> Option<Next> {
         let closed_gates =
             |uid: &PodUid| self.memory.closed_gates.contains(uid) || self.memory.gone.contains(uid);
@@ -37,15 +37,15 @@ impl<'a> World<'a> {
         self.close_other_gates(Some(claim))
     }
 
-    /// The next pod of this IP that says it has the address although the status does not: the gate follows
-    /// what is written, also where that was wiped by hand (R4.10, R4.11).
+    /// The next write of `False` to a pod whose gate is `True` although the status does not name it as holder. The gate
+    /// follows the status, also if a user cleared the status (R4.10, R4.11).
     pub(crate) fn close_other_gates(&self, claim: Option<&Claim>) -> Option<Next> {
         let has = |pod: &Pod| claim.is_some_and(|claim| claim.recorded() && claim.uid == pod.uid);
         let stale_gate = self
             .pods()
             .map(|seen| &seen.pod)
             .find(|pod| pod.says_attached() && !has(pod))?;
-        // Another may lead too, and have recorded it since: what one denies the other would say again.
+        // Another leader can have recorded it since: without this read, the two would overwrite each other for ever.
         if self.read_ip(&self.ip.name).is_none() {
             return Some(Next::read(Read::Ip(self.ip.name.clone())));
         }
@@ -81,7 +81,7 @@ impl<'a> World<'a> {
         }))
     }
 
-    /// Why a pod that asks for it has it not, under this claim.
+    /// The reason and message for a pod that asks for the address and does not have it under this claim.
     fn why_not(&self, uid: &PodUid, claim: &Claim) -> (Reason, String) {
         if matches!(claim.phase, ClaimPhase::Detaching) {
             (
@@ -117,7 +117,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The address is where Mooring did not put it.
+    /// The trouble if the address is on an ENI that does not explain it.
     fn elsewhere(&self) -> Option<Trouble> {
         let address = self.ip.status.address?;
         let on = self.locate(address).on?;
@@ -129,7 +129,7 @@ impl<'a> World<'a> {
     }
 
     fn not_requested(&self, key: &PodKey, uid: &PodUid) -> Next {
-        // A gate cannot leave a pod's spec: `True` lets a pod that asks for nothing become ready.
+        // A readiness gate cannot be removed from the spec of a pod: `True` lets the pod become ready.
         Next::write(Write::Gate(GateWrite {
             pod: key.clone(),
             uid: uid.clone(),
@@ -142,8 +142,8 @@ impl<'a> World<'a> {
         }))
     }
 
-    /// The winner's `True`: read the pod, then find this very claim recorded in a quorum read of the
-    /// IP, then write with the version that the pod had before (R4.15).
+    /// Sets the gate of the winner to `True`: reads the pod, then the IP (quorum), which must have this claim recorded,
+    /// then writes with the version that the pod had in the first read (R4.15).
     pub(crate) fn open_gate(&self, pod: &'a Pod, claim: &Claim) -> Next {
         if !pod.gated || pod.says_attached() {
             return Next::Rest;
@@ -187,8 +187,8 @@ impl<'a> World<'a> {
         self.write_gate_true(pod, read.version, claim)
     }
 
-    /// The version of the pod, if this process has seen it before it began the Record that made the present version of
-    /// the IP: then the Record says what a read of the IP after a read of the pod would say.
+    /// The version of the pod, if this process saw that version before it began the Record that made the present
+    /// version of the IP. Then the Record proves what a read of the IP after a read of the pod would prove.
     fn unchanged_since_record(&self, pod: &Pod) -> Option<ResourceVersion> {
         let recorded = self.memory.recorded?;
         let seen = self.pod(&pod.uid)?;
@@ -214,8 +214,8 @@ impl<'a> World<'a> {
         }))
     }
 
-    /// Pods that came through admission, still carry our label and ask for nothing: their gate lets them be ready,
-    /// and the label goes last, so that no crash hides a pod from the watch (R4.5, R8.12).
+    /// Releases admitted pods whose annotation was removed: sets their gate to `True`, so that they can be ready, then
+    /// removes the label. The label is last, so that the watch still shows the pod after a crash (R4.5, R8.12).
     pub(crate) fn release_unannotated(&self, holder: Option<&Claim>) -> Next {
         let left = self.pods().map(|seen| &seen.pod).find(|pod| {
             !pod.annotated

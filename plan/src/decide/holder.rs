@@ -1,4 +1,4 @@
-//! Does the holder still hold? Only a quorum read of this round says that it does not.
+//! Decides whether the holder still holds the address. Only a quorum read of this round can show that it does not.
 //! Rules: R1.19, R1.20, R3.19 to R3.21, R7.1.
 
 use core::time::Duration;
@@ -8,38 +8,38 @@ use crate::facts::{Answered, PodSeen, READ_FRESH};
 use crate::objects::{Claim, Pod, Target};
 use crate::step::{Read, Write};
 
-/// A release that is inferred from absence waits this long, and for a second read (R7.1).
+/// Wait before a release that is inferred from absence; a second read is needed too (R7.1).
 pub(crate) const ABSENCE_WAIT: Duration = Duration::from_mins(1);
 
-/// An answer of `DescribeInstances` is good for this long (R1.10).
+/// How long an answer of `DescribeInstances` is fresh (R1.10).
 pub(crate) const INSTANCE_FRESH: Duration = Duration::from_secs(10);
 
-/// What has become of the holder.
+/// The state of the holder.
 pub(crate) enum Holder<'a> {
-    /// It lives, wants the address, and keeps it.
+    /// It exists, wants the address, and keeps it.
     Keeps(&'a Pod),
-    /// It is gone: this process saw it go, or only finds it absent.
+    /// It is gone: this process saw its end, or only its absence.
     Gone,
-    /// It ended.
+    /// It is `Succeeded` or `Failed`.
     Ended,
     /// Its annotation was removed.
     NotRequested,
-    /// This has to be done first to know.
+    /// Not known: this must be done first.
     Ask(Next),
 }
 
-/// May the address leave a holder that is being deleted?
+/// Whether the address may be taken from a holder that is being deleted.
 pub(crate) enum Failover {
     /// Its node is gone or unreachable, or has been away long enough.
     Yes,
-    /// It may still be talking.
+    /// It may still use the address.
     No,
-    /// This has to be done first to know, or it may be so then.
+    /// Not known: this must be done first, or the decision is possible at that time.
     Ask(Next),
 }
 
 impl<'a> World<'a> {
-    /// What has become of the holder.
+    /// The state of the holder.
     pub(crate) fn holder(&self, claim: &Claim) -> Holder<'a> {
         let ask = || Holder::Ask(Next::read(Read::Pod(claim.pod.clone())));
         let seen = self.pod(&claim.uid).map(|seen| &seen.pod);
@@ -55,8 +55,8 @@ impl<'a> World<'a> {
             Some(pod) if pod.ended => Holder::Ended,
             Some(pod) if !pod.annotated => Holder::NotRequested,
             Some(pod) if !labelled(pod) => {
-                // The label was removed or changed by another; without it the watch shows nothing of this pod, or
-                // shows it to another IP.
+                // Another client removed or changed the label. Without it the watch does not show this pod, or shows it
+                // for another IP.
                 Holder::Ask(Next::write(Write::Label {
                     pod: pod.key.clone(),
                     uid: pod.uid.clone(),
@@ -67,8 +67,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// When to look again at a holder that only a read has shown: it may have been answered after the watch had shown
-    /// the pod gone, and nothing would tell of that again.
+    /// When to read a holder again that only a read has shown. The watch can have shown its deletion before the read
+    /// was answered, and will not show it again.
     pub(crate) fn unseen_holder(&self) -> Next {
         let claim = self.ip.status.claim.as_ref();
         let Some(claim) = claim.filter(|claim| self.pod(&claim.uid).is_none()) else {
@@ -86,7 +86,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// Has the holder lost it by failover? Only asked when another pod could have it.
+    /// Whether the holder has lost the address by failover. It is evaluated only if another pod could get the address.
     pub(crate) fn lost(&self, holder: &Pod, target: &Target) -> Failover {
         if holder.deleting.is_none() {
             return Failover::No;
@@ -110,8 +110,8 @@ impl<'a> World<'a> {
         let Some(seen) = self.facts.nodes.get(&target.node) else {
             return yes();
         };
-        // The name may have gone to another machine: the instance counts. One without an instance says nothing:
-        // it may be new.
+        // Another machine can have the name now, so the instance decides. A Node without an instance proves nothing: it
+        // can be new.
         let instance = seen.node.instance.as_ref();
         if instance.is_some_and(|instance| instance != &target.place.instance) {
             return yes();
@@ -154,8 +154,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// May an address be released because its holder is absent? `None`: yes. Else when to ask again,
-    /// if the brake lets go by then.
+    /// None if an address may be released because its holder is absent. Otherwise when to check again; the brake may
+    /// have ended by then.
     pub(crate) fn held_by_brake(&self) -> Option<Next> {
         let (_, since) = self.facts.missing_holders.get(&self.ip.name)?;
         if self

@@ -1,9 +1,8 @@
-//! Which Node is accepted as an instance.
+//! Decides which Node is accepted for an instance.
 //! Rules: R3.2 to R3.4.
 //!
-//! A kubelet registers itself with whatever `providerID` it likes, and the cloud's controllers take its
-//! addresses from that. So without this rule a compromised node could attract
-//! the pods and addresses of another machine.
+//! A kubelet can register with any `providerID`, and the cloud controllers derive the addresses of the Node from it.
+//! Without this rule, a compromised node could get the pods and addresses of another machine.
 
 use super::{Ineligible, usable_interface};
 use crate::cloud::Interface;
@@ -12,7 +11,7 @@ use crate::names::InstanceId;
 use crate::objects::{BlockSpec, Node};
 
 impl Facts {
-    /// The interface on which a Node carries a block's addresses, and whether the VPC CNI may manage it too.
+    /// The ENI on which a Node carries addresses of a block, and whether the VPC CNI may manage it too.
     pub(crate) fn carrier<'a>(
         &self,
         spec: &BlockSpec,
@@ -22,11 +21,11 @@ impl Facts {
         usable_interface(spec, subnet, self.instance_of(node).ok()?)
     }
 
-    /// The instance that the Node is.
+    /// The instance for which the Node is accepted.
     ///
     /// # Errors
-    /// It names none, or another Node that names it as well is accepted: one whose kubelet reports before one
-    /// that is silent, then the older one.
+    /// The Node names no instance, or another Node with the same instance is accepted: a Node whose kubelet is
+    /// reachable comes first, then the older one.
     pub(crate) fn instance_of<'a>(&self, node: &'a Node) -> Result<&'a InstanceId, Ineligible> {
         let Some(instance) = &node.instance else {
             return Err(Ineligible::NoInstance(node.name.clone()));

@@ -1,18 +1,18 @@
-//! What a look at one state leads to.
+//! The result of a decision about one state.
 
 use alloc::vec::Vec;
 
 use crate::step::{Call, Notice, Read, Step, Write};
 use crate::time::Instant;
 
-/// What follows, before backoff is looked at.
+/// What to do next, before backoff is applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// This step. If it has to wait, something else may be due before it.
+    /// Do this step. The time is when to decide again although nothing happens, if there is one.
     Do(Step, Option<Instant>),
-    /// Nothing before then, unless something happens.
+    /// Do nothing until this time, unless something changes.
     At(Instant),
-    /// Nothing, until something happens.
+    /// Do nothing until something changes.
     Rest,
 }
 
@@ -29,7 +29,7 @@ impl Next {
         Self::Do(Step::Call(call), None)
     }
 
-    /// This, and asked again no later than `other` wants to be.
+    /// `self`, decided again no later than the time of `other`.
     pub(crate) fn no_later_than(self, other: &Self) -> Self {
         let Self::At(at) = *other else { return self };
         match self {
@@ -39,7 +39,7 @@ impl Next {
         }
     }
 
-    /// This, or else what `other` says; of two times the earlier.
+    /// `self` if it is a step, else `other`. Of two times, the earlier one counts.
     pub(crate) fn or(self, other: impl FnOnce() -> Self) -> Self {
         match self {
             Self::Do(..) => self,

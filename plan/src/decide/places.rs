@@ -1,4 +1,4 @@
-//! Status writes: each builds the whole next status from the present one, so that no field is lost.
+//! Status writes. Each builds the complete next status from the present one, so that no field is lost.
 //! Rules: R4.16 to R4.21, R4.34, R4.35.
 
 use alloc::vec::Vec;
@@ -12,11 +12,11 @@ use crate::names::{InterfaceId, MacAddress};
 use crate::objects::{Claim, ClaimPhase, IpStatus, MAX_PREVIOUS, Pod, Previous, Target};
 use crate::step::{StatusWrite, Write};
 
-/// `status.previous` is full of places that may still have an address: nothing can be claimed.
+/// `status.previous` is full of places that can still have an address, so no claim is possible.
 pub(crate) struct PreviousFull;
 
 impl World<'_> {
-    /// A write of this status, guarded by the version that it was decided from.
+    /// A write of this status, guarded by the `resourceVersion` that the decision was made from.
     pub(crate) fn write_status(&self, change: StatusWrite, status: IpStatus) -> Next {
         let status = IpStatus {
             mac: self.mac_needed(&status),
@@ -30,7 +30,7 @@ impl World<'_> {
         })
     }
 
-    /// The MAC address of the interface of the claim (R4.35). It stays true for as long as the interface exists.
+    /// The MAC address of the ENI of the claim (R4.35). It does not change while the ENI exists.
     pub(crate) fn mac_needed(&self, status: &IpStatus) -> Option<MacAddress> {
         let on = |status: &IpStatus| {
             let target = status.claim.as_ref().and_then(Claim::target);
@@ -50,7 +50,7 @@ impl World<'_> {
         shown.and_then(|shown| shown.mac.clone()).or_else(known)
     }
 
-    /// A claim for `pod` at `target`; where the address is or may be goes into `previous` with it.
+    /// A claim for `pod` at `target`. The same write adds the places where the address is or can be to `previous`.
     pub(crate) fn claim(
         &self,
         pod: &Pod,
@@ -78,7 +78,7 @@ impl World<'_> {
         Ok(self.write_status(StatusWrite::Claim, status))
     }
 
-    /// The list of places with the present one, the target taken out, and at most eight.
+    /// The list `previous` with the present place and without the target; at most eight entries.
     fn previous_with(
         &self,
         claim: &Claim,
@@ -96,8 +96,8 @@ impl World<'_> {
             };
             push(&mut previous, entry);
         }
-        // The target explains itself; an entry for it stays only to name who may still say `True` for
-        // it: a loser on the same interface, or the holder itself where a Record is taken back.
+        // The claim itself explains the target. An entry for it is kept only to name a pod whose gate can still be
+        // `True`: a loser on the same ENI, or the holder itself if a Record is withdrawn.
         let taken_back = self
             .ip
             .status
@@ -109,7 +109,7 @@ impl World<'_> {
                 || entry.interface != target.place.interface
                 || entry.holder.as_ref().is_some_and(|(_, uid)| {
                     if uid == &claim.uid {
-                        // Also where it was told before: it may have said `True` since.
+                        // Also if it got `False` before: its gate can be `True` again since.
                         taken_back
                     } else {
                         !self.memory.closed_gates.contains(uid)
@@ -119,7 +119,7 @@ impl World<'_> {
         self.make_room(previous)
     }
 
-    /// The list of places with the claim's present one in it.
+    /// The list `previous` with the present place of the claim.
     pub(crate) fn previous_with_present(&self) -> Vec<Previous> {
         let status = &self.ip.status;
         let mut previous = self.previous_needed();
@@ -133,8 +133,8 @@ impl World<'_> {
         previous
     }
 
-    /// The list of places without those that are proven empty. A claim that is not recorded keeps them all: it
-    /// may have to go back to one of them.
+    /// The list `previous` without places that are proven empty. A claim that is not recorded keeps all of them: it may
+    /// have to go back to one of them.
     pub(crate) fn previous_needed(&self) -> Vec<Previous> {
         let status = &self.ip.status;
         let settled = status.claim.as_ref().is_none_or(Claim::recorded);
@@ -142,8 +142,8 @@ impl World<'_> {
         status.previous.iter().filter(needed).cloned().collect()
     }
 
-    /// Do two agreeing inventories show the address elsewhere or nowhere, both begun when no call from before
-    /// the last change of the claim can land any more (R4.18)?
+    /// True if two agreeing inventories show the address elsewhere or nowhere, and both began when no call from before
+    /// the last change of the claim could still be executed (R4.18).
     pub(crate) fn proven_empty(&self, entry: &Previous) -> bool {
         let location = self.locate(entry.address);
         let since = self.memory.claim_seen.plus(LATE_CALL);
@@ -152,34 +152,36 @@ impl World<'_> {
         empty || self.kept_by(entry.address, &entry.interface) || self.went_to_another(entry)
     }
 
-    /// Was the address edited away, and is it reserved for another IP? It was let go for that only when it was
-    /// proven to be off, so what is on the interface now is not this one's.
+    /// True if an edit replaced the address and it is reserved for another IP now. It was released only after it was
+    /// proven to be detached, so an address on the ENI now does not belong to this IP.
     fn went_to_another(&self, entry: &Previous) -> bool {
         let reserved = self.facts.reservations.get(entry.address);
         Some(entry.address) != self.ip.status.address
             && reserved.is_some_and(|held| !is_ours(held, &self.ip.uid))
     }
 
-    /// At most eight: the oldest that is proven empty goes, also under a claim that is not recorded, which tells
-    /// its losers before it goes on.
+    /// Limits the list to eight entries: removes the oldest that are proven empty. This is safe for a claim that is not
+    /// recorded too, because its losers get `False` before it continues. The place that this write leaves stays: it
+    /// can name a pod whose gate is still `True`.
     pub(crate) fn make_room(
         &self,
         mut previous: Vec<Previous>,
     ) -> Result<Vec<Previous>, PreviousFull> {
         while previous.len() > MAX_PREVIOUS {
-            let empty = previous.iter().position(|entry| self.proven_empty(entry));
-            match empty {
-                Some(index) => {
-                    previous.remove(index);
-                }
-                None => return Err(PreviousFull),
-            }
+            let empty = previous
+                .iter()
+                .position(|entry| {
+                    !self.is_claimed_place(entry.address, &entry.interface)
+                        && self.proven_empty(entry)
+                })
+                .ok_or(PreviousFull)?;
+            previous.remove(empty);
         }
         Ok(previous)
     }
 }
 
-/// One entry for each address and interface: the newest.
+/// Adds an entry. Of several entries with the same address and ENI, only the newest is kept.
 fn push(previous: &mut Vec<Previous>, entry: Previous) {
     previous.retain(|known| known.address != entry.address || known.interface != entry.interface);
     previous.push(entry);

@@ -1,5 +1,5 @@
-//! Does the node pass packets between the interface and the pod? Where the block asks for the node part, the gate
-//! and `Ready` wait for its word on this very claim.
+//! Whether the node passes packets between the ENI and the pod. If the block uses the node part, the gate and `Ready`
+//! wait until the node part reports this claim as programmed.
 //! Rules: R4.36 to R4.40.
 
 use alloc::format;
@@ -15,22 +15,22 @@ use crate::objects::{
 use crate::reason::Reason;
 use crate::time::Instant;
 
-/// How far the node of a recorded claim is.
+/// The state of the node part for a recorded claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Programming {
-    /// The block does not ask for the node part.
+    /// The block does not use the node part.
     NotAsked,
-    /// The node part has programmed it for this claim.
+    /// The node part has programmed the address for this claim.
     Programmed,
-    /// The node part has not reported on this claim. The sentence says what may be wrong; it is another one at that
-    /// time.
+    /// The node part has not reported this claim. The message says what can be wrong; it changes at that time, if
+    /// nothing is reported before.
     Silent(String, Option<Instant>),
-    /// The node part says what is missing.
+    /// The node part reports a problem.
     Failing(Reason, String),
 }
 
 impl World<'_> {
-    /// What the node part of the target says of this claim.
+    /// What the node part of the target reports about this claim.
     pub(crate) fn programming(&self, claim: &Claim, target: &Target) -> Programming {
         self.programming_of(&self.ip.status, claim, target)
     }
@@ -82,7 +82,8 @@ impl World<'_> {
             .is_some_and(|spec| spec.data_path == DataPath::NodePart)
     }
 
-    /// What a pod waits for that has the address and whose node has not programmed it.
+    /// None if the pod need not wait for the node part. Otherwise when to decide again for a pod whose address is
+    /// attached and not programmed.
     pub(crate) fn waits_for_node(&self, claim: &Claim) -> Option<Next> {
         let target = claim.target().filter(|_| claim.recorded())?;
         match self.programming(claim, target) {
@@ -92,8 +93,8 @@ impl World<'_> {
         }
     }
 
-    /// What is said of a node that does not pass packets: at once of a pod that was ready, and of one that waits when
-    /// it has waited for longer than a healthy attach takes.
+    /// The notices for a node that does not pass packets: at once if the gate of the pod was `True` and the node part
+    /// reports a problem, otherwise after the pod has waited for longer than a healthy attach takes.
     pub(crate) fn not_programmed(&self, holder: &Pod, claim: &Claim, target: &Target) -> Notices {
         let (reason, why, failing) = match self.programming(claim, target) {
             Programming::NotAsked | Programming::Programmed => return Notices::new(),
@@ -112,9 +113,9 @@ impl World<'_> {
         vec![self.on_ip(reason, why.clone()), on_pod(holder, reason, why)]
     }
 
-    /// The condition `Programmed` of a recorded claim, and whether `Ready` can be `True` beside it. What was
-    /// programmed for this claim stays so until the node part itself says otherwise; and a pod that was ready before
-    /// its block asked for the node part, or whose node part is away, stays ready.
+    /// The condition `Programmed` of a recorded claim, and whether `Ready` can be `True`. A claim that was programmed
+    /// stays programmed until the node part reports a problem. A pod that was ready before its block used the node
+    /// part, or whose node part is away, stays ready.
     pub(crate) fn programmed_condition(
         &self,
         status: &IpStatus,
@@ -140,7 +141,7 @@ impl World<'_> {
             Programming::Programmed => done(),
             Programming::Failing(reason, why) => Some((condition(false, reason, why), false)),
             Programming::Silent(why, _) => {
-                // The condition goes with each claim, so that one that is there is of this claim.
+                // Each new claim removes the condition, so an existing one belongs to this claim.
                 let said = status.conditions.programmed.as_ref();
                 if said.is_some_and(|said| said.status) {
                     return done();
@@ -153,8 +154,8 @@ impl World<'_> {
     }
 }
 
-/// What is said of this claim. What a node part says of an earlier claim, another pod or another address, is not
-/// about it.
+/// The report of a node part about this claim. A report about an earlier claim, another pod or another address does
+/// not count.
 pub(super) fn said_of<'a>(
     world: &World<'_>,
     status: &IpStatus,

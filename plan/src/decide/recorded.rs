@@ -1,4 +1,4 @@
-//! An address that is where it should be: does its holder still want it, and is it still there?
+//! State Recorded: checks whether the holder still wants the address, and whether it is still attached.
 //! Rules: R3.19, R3.22, R4.8, R4.26.
 
 use super::choose::Choice;
@@ -13,7 +13,7 @@ use super::{Next, Notices, World};
 use crate::objects::{Claim, Pod, Target};
 use crate::reason::Reason;
 
-/// The next step of an IP that is attached.
+/// The next step of an IP whose claim is recorded.
 pub(crate) fn recorded(
     world: &World<'_>,
     claim: &Claim,
@@ -28,7 +28,7 @@ pub(crate) fn recorded(
     })
 }
 
-/// What is done for a holder that has not lost it by failover.
+/// The next step for a holder that has not lost the address by failover.
 fn kept(
     world: &World<'_>,
     claim: &Claim,
@@ -55,15 +55,15 @@ fn kept(
     world
         .open_gate(holder, claim)
         .or(|| hand_over(world, claim, holder, notices))
-        // Used, or never needed: the address is ours and recorded. While `previous` is whole, it shows which.
-        .or(|| world.drop_take_from())
+        // The annotation was used or was not needed. `previous`, which is not trimmed yet, shows which of the two.
+        .or(|| world.remove_take_from())
         .or(|| world.drop_stale())
         .or(|| world.release_unannotated(Some(claim)))
         .or(|| world.write_conditions(reserved, &Attachment::There(target)))
         .or(|| world.waits_for_node(claim).unwrap_or(Next::Rest))
 }
 
-/// The reservation stays whole, and an edit is carried out.
+/// Repairs the reservation, and carries out an edit of the address.
 fn kept_or_edited(
     world: &World<'_>,
     holder: &Pod,
@@ -78,14 +78,14 @@ fn kept_or_edited(
         .map_err(trouble_of)
 }
 
-/// A pod of the next revision may take it over from a holder that lives.
+/// The handover to a pod of a newer revision from a live holder.
 pub(crate) fn hand_over(
     world: &World<'_>,
     claim: &Claim,
     holder: &Pod,
     notices: &mut Notices,
 ) -> Next {
-    // Of one that is being deleted, failover has told already who waits for what.
+    // If the holder is being deleted, failover has already added these notices.
     let mut told = Notices::new();
     let notices = match holder.deleting {
         None => notices,
@@ -101,8 +101,8 @@ pub(crate) fn hand_over(
     take_over(world, choice, notices).unwrap_or_else(|next| next)
 }
 
-/// What is done for a holder, unless it holds no more. One that is being deleted may lose it by failover: that
-/// comes before all that is done for a holder, since what keeps being refused there would hide it (R3.22).
+/// Runs `otherwise` unless the holder has lost the address. A failover from a holder that is being deleted is checked
+/// first: a step that is refused again and again must not block it (R3.22).
 pub(crate) fn unless_lost<'a>(
     world: &World<'a>,
     claim: &Claim,
@@ -126,7 +126,7 @@ pub(crate) fn unless_lost<'a>(
     }
 }
 
-/// A move to a candidate, if the holder is lost by failover.
+/// The move to a candidate, if the holder has lost the address by failover.
 fn fail_over(
     world: &World<'_>,
     claim: &Claim,
@@ -159,7 +159,8 @@ fn fail_over(
     lost_to(world, lost, choose, notices)
 }
 
-/// The holder holds no more (a quorum read of this round says so): the next one, or none.
+/// The holder does not hold the address any more (quorum read of this round): claims it for the next pod, or detaches
+/// it.
 fn succeed_or_detach(world: &World<'_>, claim: &Claim, notices: &mut Notices) -> Next {
     let candidates = world.candidates(Some(claim), notices);
     if !candidates.is_empty() {
@@ -177,8 +178,8 @@ fn succeed_or_detach(world: &World<'_>, claim: &Claim, notices: &mut Notices) ->
     super::detaching::begin(world, claim, notices)
 }
 
-/// Is the holder's Node another machine than the one that the address was meant for? (A holder that is
-/// being deleted is failover's matter.)
+/// True if the Node of the holder is a different machine from the one in the claim. A holder that is being deleted is
+/// handled by failover.
 pub(crate) fn on_another_machine(world: &World<'_>, holder: &Pod, target: &Target) -> bool {
     let node = holder
         .node
@@ -191,8 +192,8 @@ pub(crate) fn on_another_machine(world: &World<'_>, holder: &Pod, target: &Targe
         })
 }
 
-/// Two agreeing inventories show it elsewhere, nowhere, or its interface on another instance; or the
-/// holder's Node is another machine now.
+/// Repairs drift: two agreeing inventories show the address elsewhere, nowhere, or its ENI on another instance; or the
+/// Node of the holder is another machine now.
 fn drifted(
     world: &World<'_>,
     holder: &Pod,
@@ -210,7 +211,7 @@ fn drifted(
         && (location.on.as_ref() != Some(&target.place.interface)
             || world.kept_by(address, &target.place.interface)
             || location.instance.as_ref() != Some(&target.place.instance));
-    // A Record that is older than both inventories is contradicted by them; a newer one is not yet.
+    // Only inventories that both began after the Record contradict it.
     let after_record = location
         .agreed_since
         .is_some_and(|since| since >= world.memory.claim_seen);
@@ -237,7 +238,7 @@ fn drifted(
             ),
         ));
     }
-    // With no other place, the claim says that it is not there, and the gate follows.
+    // Without another place, the claim names the same target and is not recorded, so that the gate becomes `False`.
     let to = placement
         .as_ref()
         .map_or(target, |placement| &placement.target);
@@ -262,7 +263,7 @@ fn take_over(world: &World<'_>, choice: Choice<'_>, notices: &mut Notices) -> Re
     }
 }
 
-/// The holder's loss by failover, as a step: a move to the candidate, a read, or nothing yet.
+/// The step for a failover: a move to the candidate, a read, or nothing yet.
 fn lost_to<'a>(
     world: &World<'a>,
     lost: Failover,

@@ -18,8 +18,8 @@ use crate::reason::Reason;
 use crate::step::{Call, Read, StatusWrite};
 use crate::time::Instant;
 
-/// EC2 refused this target for good: the claim goes back to the holder before, if there is one that
-/// still wants it; else the address is free.
+/// EC2 refused this target for good: the claim goes back to the former holder if it still wants the address; otherwise
+/// the address becomes free.
 pub(crate) fn refused_for_good(
     world: &World<'_>,
     claim: &Claim,
@@ -58,7 +58,7 @@ pub(crate) fn refused_for_good(
         .map(|inventory| inventory.begun);
     let location = world.locate(address);
     if reason == Reason::AccessDenied {
-        // Only an inventory begun after it tells that the address never left.
+        // Only an inventory that began after the denial proves that the address never left the old ENI.
         let still = before.is_some_and(|entry| location.on.as_ref() == Some(&entry.interface));
         if !(still && location.fresh && seen.is_some_and(|begun| begun > at)) {
             return None;
@@ -67,8 +67,8 @@ pub(crate) fn refused_for_good(
     give_up(world, claim, target, reason, notices)
 }
 
-/// EC2 does not permit what this move would begin with, and it is another's turn to ask again: the holder
-/// before need not wait for that without its address.
+/// EC2 denies the first call of this move, and another address has the turn to try. The former holder must not stay
+/// without its address until then.
 fn denied_to_all(
     world: &World<'_>,
     address: Address,
@@ -82,7 +82,8 @@ fn denied_to_all(
     Some((trouble.reason, since, trouble.message))
 }
 
-/// EC2 permits to no address what a move from this interface begins with, since when, and when this one may ask.
+/// The outage by denial of the first call of a move from this ENI: the trouble, since when it lasts, and when this IP
+/// may try.
 fn turn_of_another(world: &World<'_>, from: &InterfaceId) -> Option<(Trouble, Instant, Instant)> {
     let action = world.reassign().first_of_a_move();
     let due = world.outage_until(action)?;
@@ -91,7 +92,7 @@ fn turn_of_another(world: &World<'_>, from: &InterfaceId) -> Option<(Trouble, In
         .then(|| (denied(action, from, &outage.said), outage.since, due))
 }
 
-/// When a move from a holder that lives may be claimed for this pod, if that is not now.
+/// When a move from a live holder may be claimed for this pod; None: now.
 pub(crate) fn wait_for_permission(
     world: &World<'_>,
     present: &Target,
@@ -107,7 +108,7 @@ pub(crate) fn wait_for_permission(
     Some(Next::At(due))
 }
 
-/// The last place that another pod had the address at, and that EC2 has not refused lately.
+/// The latest place where another pod had the address and that EC2 has not refused lately.
 fn before<'a>(world: &World<'a>, claim: &Claim) -> Option<&'a Previous> {
     world.ip.status.previous.iter().rev().find(|entry| {
         Some(entry.address) == world.ip.status.address
@@ -119,7 +120,7 @@ fn before<'a>(world: &World<'a>, claim: &Claim) -> Option<&'a Previous> {
     })
 }
 
-/// The address cannot come to this target: back to the holder before, if it still wants it, else free.
+/// The address cannot go to this target: back to the former holder if it still wants it, otherwise it becomes free.
 pub(crate) fn give_up(
     world: &World<'_>,
     claim: &Claim,
@@ -151,7 +152,7 @@ pub(crate) fn give_up(
     if !location.fresh {
         return Some(world.soon());
     }
-    // Where it was somewhere before, one inventory that does not show it proves nothing.
+    // If it was on an ENI before, one inventory that does not show it proves nothing.
     let before = &world.ip.status.previous;
     let never_there = location.on.is_none() && before.iter().all(|entry| entry.address != address);
     if !never_there {

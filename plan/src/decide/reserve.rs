@@ -1,4 +1,4 @@
-//! Reservation: the `IPAddress` object of an address decides who has it.
+//! Reservation: the `IPAddress` object of an address decides which IP has it.
 //! Rules: R2.2, R2.4 to R2.12, R2.15, R2.16, R2.19, R2.20.
 
 use alloc::format;
@@ -17,10 +17,10 @@ use crate::objects::{Block, BlockSpec, Reservation};
 use crate::reason::Reason;
 use crate::step::{Read, Write};
 
-/// An address that another has is asked for again this often (R2.15).
+/// Interval of new tries for an address that another owner has (R2.15).
 pub(crate) const ASK_AGAIN: Duration = Duration::from_secs(30);
 
-/// What keeps an address from being reserved: trouble to report, or a step to do first.
+/// Why an address is not reserved: a problem to report, or a step that must be done first.
 pub(crate) enum Unreserved {
     Do(Next),
     Trouble(Trouble, Next),
@@ -33,7 +33,7 @@ impl Unreserved {
 }
 
 impl<'a> World<'a> {
-    /// The block that the spec means.
+    /// The block of the spec: the one that it names, or else the one that contains its address.
     pub(crate) fn desired_block(&self) -> Result<&'a Block, Unreserved> {
         let desired = self
             .ip
@@ -105,7 +105,7 @@ impl<'a> World<'a> {
         Ok(block)
     }
 
-    /// Its spec and subnet, once both are known.
+    /// The spec and the subnet of a block, if both are known.
     pub(crate) fn usable_block(
         &self,
         block: &'a Block,
@@ -138,22 +138,22 @@ impl<'a> World<'a> {
                 format!("block {name} is gone: create it again"),
             ));
         };
-        // One that was deleted by hand stays, since its finalizer still reserves the address: if it were
-        // replaced, another IP could take the address between the two writes.
+        // A reservation that a user deleted stays: its finalizer still reserves the address. If it were replaced,
+        // another IP could take the address between the two writes.
         match self.own_reservation(address) {
             Some(reservation) => self.repaired(reservation),
             None => self.reserve(block, address),
         }
     }
 
-    /// Did another have it when it was last to be made ours, or was asked for? No watch of ours may show
-    /// who, nor that it is free again.
-    pub(crate) fn taken_lately(&self, address: Address) -> bool {
+    /// True if the last create or read showed that another owner has the address. No watch of this process may show
+    /// that owner, nor that the address is free again.
+    pub(crate) fn recently_taken(&self, address: Address) -> bool {
         let taken = self.memory.taken.get(&address);
         taken.is_some_and(|(asked, _)| self.now < asked.plus(ASK_AGAIN))
     }
 
-    /// Makes an address ours, or says who has it.
+    /// Reserves an address for this IP, or reports its owner.
     pub(crate) fn reserve(&self, block: &'a Block, address: Address) -> Result<(), Unreserved> {
         let ip = self.ip;
         if let Some(reservation) = self.own_reservation(address) {
@@ -198,7 +198,7 @@ impl<'a> World<'a> {
         }
     }
 
-    /// References, labels and finalizer of an `IPAddress` of ours, put right where they are not.
+    /// Repairs references, labels and finalizer of an `IPAddress` of this IP.
     fn repaired(&self, reservation: &Reservation) -> Result<(), Unreserved> {
         let ip = self.ip;
         let whole = reservation.label.as_ref() == Some(&ip.uid)
@@ -211,9 +211,9 @@ impl<'a> World<'a> {
         Err(Unreserved::Do(self.repair_reservation(reservation)))
     }
 
-    /// An `IPAddress` that is ours already, for an address that is to become the status's. Another leader may
-    /// be about to let it go, or have done so unseen: it counts once this process has written it for this
-    /// very version of the IP. From then on, each process that releases it has read that version.
+    /// An `IPAddress` that belongs to this IP already, for an address that is to be written to the status. Another
+    /// leader can be about to release it, or can have released it unseen. So it counts only after this process has
+    /// written it for this version of the IP: a process that releases it later has read that version.
     fn adopted(&self, reservation: &Reservation) -> Result<(), Unreserved> {
         self.repaired(reservation)?;
         if self.memory.adopted == Some(reservation.address) {
@@ -233,7 +233,7 @@ impl<'a> World<'a> {
         })
     }
 
-    /// An `IPAddress` that is not ours by UID: whose is it, and does that one still live?
+    /// An `IPAddress` that does not belong to this IP by UID: finds its owner, and whether the owner still exists.
     fn taken(&self, reservation: &Reservation) -> Unreserved {
         let ip = self.ip;
         let address = reservation.address;
@@ -242,8 +242,8 @@ impl<'a> World<'a> {
             return Unreserved::Trouble(in_use(address, &reservation.parent_text), again);
         };
         if parent == &ip.name {
-            // An IP of our name had it and is gone, or both references were stripped. Names are
-            // unique, so no other IP of this name exists at the same time.
+            // An earlier IP of this name had it and is gone, or both references were removed. Names are unique, so no
+            // other IP of this name exists at the same time.
             return match self.read_ip(&ip.name) {
                 Some(Some(own)) if own.uid == ip.uid => {
                     Unreserved::Do(self.repair_reservation(reservation))
@@ -257,7 +257,7 @@ impl<'a> World<'a> {
         match self.read_ip(parent) {
             None => Unreserved::Do(Next::read(Read::Ip(parent.clone()))),
             Some(Some(_)) => Unreserved::Trouble(in_use(address, &format!("IP {parent}")), again),
-            // `parentRef` cannot be changed: what an IP that is gone left is deleted, and a new one created.
+            // `parentRef` is immutable: the `IPAddress` of an IP that is gone is deleted and created again.
             Some(None) => Unreserved::Do(Next::write(Write::Release(reservation.clone()))),
         }
     }

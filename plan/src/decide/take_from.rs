@@ -1,4 +1,4 @@
-//! The end of the annotation `take-from`, and what is told of one that was of no use.
+//! Removal of the annotation `take-from`, and the Event for one that had no effect.
 //! Rules: R4.26, R8.18.
 
 use alloc::format;
@@ -13,7 +13,7 @@ use crate::time::Instant;
 
 impl World<'_> {
     /// Removes the annotation if there is one.
-    pub(crate) fn drop_take_from(&self) -> Next {
+    pub(crate) fn remove_take_from(&self) -> Next {
         match &self.ip.take_from {
             Some(_) => Next::write(Write::DropTakeFrom {
                 ip: self.ip.name.clone(),
@@ -23,8 +23,8 @@ impl World<'_> {
         }
     }
 
-    /// The annotation names an interface without the address: what the user is told when it is removed. After its
-    /// use `previous` names that interface, or the claim is for it.
+    /// The message if the annotation names an ENI that does not have the address. If the annotation was used,
+    /// `previous` or the claim names that ENI, and there is no message.
     fn unused_take_from(&self) -> Option<String> {
         let named = self.ip.take_from.as_ref()?;
         let address = self.ip.status.address?;
@@ -56,7 +56,7 @@ impl World<'_> {
 }
 
 impl Facts {
-    /// What is told once the annotation `take-from` of this IP is removed, if it was of no use.
+    /// The message of the Event after the removal of the annotation `take-from`, if the annotation had no effect.
     pub(crate) fn unused_take_from(&self, ip: &IpName, now: Instant) -> Option<String> {
         World::of(self, ip, now)?.unused_take_from()
     }

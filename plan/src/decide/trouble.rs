@@ -1,4 +1,4 @@
-//! What stands in the way, in words: as a condition, an Event, or both.
+//! Builds the messages about problems: as a condition, an Event, or both.
 //! Rules: R4.23, R4.25, R5.9.
 
 use alloc::format;
@@ -13,7 +13,7 @@ use crate::outcome::{Action, Outcome};
 use crate::reason::Reason;
 use crate::step::{Call, Notice};
 
-/// The call. While it keeps being refused, the user sees why, and it is repeated.
+/// The call. While it fails again and again, a condition says why, and it is repeated.
 pub(crate) fn call_or_say(
     world: &World<'_>,
     call: Call,
@@ -30,8 +30,7 @@ pub(crate) fn call_or_say(
     Next::call(call)
 }
 
-/// It is not known where the address is: an inventory is on its way, or EC2 serves none, and then the user
-/// hears of it.
+/// The location of the address is not known: waits for an inventory. If EC2 serves none, this is reported.
 pub(crate) fn unseen(
     world: &World<'_>,
     reserved: Result<(), Trouble>,
@@ -48,7 +47,7 @@ pub(crate) fn unseen(
         .or(|| soon)
 }
 
-/// There is an outage of this action.
+/// The trouble of an outage of this action.
 fn not_served(action: Action, outcome: Outcome) -> Trouble {
     match outcome {
         Outcome::Throttled => throttling(action),
@@ -72,7 +71,7 @@ fn throttling(action: Action) -> Trouble {
     )
 }
 
-/// Throttling is told at once as an Event, and as a condition if it lasts.
+/// The Event about throttling, which is posted at once. The condition follows only if throttling lasts.
 pub(crate) fn throttled(world: &World<'_>, action: Action) -> Option<Notice> {
     let outage = world.facts.outages.get(&action)?;
     (outage.outcome == Outcome::Throttled).then(|| {
@@ -81,7 +80,7 @@ pub(crate) fn throttled(world: &World<'_>, action: Action) -> Option<Notice> {
     })
 }
 
-/// Another owner has the address on an interface that our status does not explain.
+/// The address is on an ENI that the status does not explain: another owner has it.
 pub(crate) fn foreign(world: &World<'_>, address: Address, on: &InterfaceId) -> Trouble {
     if let Some(kept) = world.immovable(address).filter(|kept| kept.on == on) {
         return kept_for_good(address, kept);
@@ -95,7 +94,7 @@ pub(crate) fn foreign(world: &World<'_>, address: Address, on: &InterfaceId) -> 
     )
 }
 
-/// No call can take the address off that interface.
+/// No call can take the address off that ENI: it is the primary address, or part of a delegated prefix.
 pub(crate) fn kept_for_good(address: Address, kept: Immovable<'_>) -> Trouble {
     let on = kept.on;
     let message = match kept.prefix {
@@ -111,9 +110,9 @@ pub(crate) fn kept_for_good(address: Address, kept: Immovable<'_>) -> Trouble {
     Trouble::new(Reason::AddressInUse, message)
 }
 
-/// Why the call is not made or not carried out, as a condition. What passes by itself, throttling or a call
-/// that was not answered, is one only once it has lasted for longer than a healthy attach takes; and so is what EC2
-/// has refused to others alone, since it may permit this one.
+/// Why the call is not made or fails, as a condition. Throttling and calls without an answer can end by themselves, and
+/// a call that EC2 denied only to other addresses can succeed: these become a condition only after they have lasted
+/// for longer than a healthy attach takes.
 fn failing(world: &World<'_>, call: &Call) -> Option<Trouble> {
     let action = call.action();
     let failures = &world.memory.failures;
@@ -141,7 +140,7 @@ fn failing(world: &World<'_>, call: &Call) -> Option<Trouble> {
     }
 }
 
-/// EC2 does not permit it.
+/// EC2 denied the call.
 pub(crate) fn denied(action: Action, interface: &InterfaceId, said: &str) -> Trouble {
     Trouble::new(
         Reason::AccessDenied,

@@ -1,4 +1,4 @@
-//! An IP that no pod holds: reserved, given to the first pod that may have it, or taken down.
+//! State none: an IP without a holder. It is reserved, claimed for an eligible pod, or deleted.
 //! Rules: R1.11, R2.3, R2.13, R2.14, R2.17, R2.21, R4.7.
 
 use alloc::format;
@@ -33,7 +33,7 @@ pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
         None => first(world),
         Some(address) => match world.ensure_reserved(address) {
             Ok(()) => world.edited_while_free(),
-            // It went to another: an edit is the way out.
+            // Another owner has the address: an edit of the spec can help.
             Err(lost @ Unreserved::Trouble(..)) => match world.edited_while_free() {
                 edited @ Err(Unreserved::Do(_)) => edited,
                 _ => Err(lost),
@@ -53,7 +53,7 @@ pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
     if matches!(upkeep, Next::Do(..)) {
         return upkeep;
     }
-    // What is not reserved for this IP is never given to a pod, however it is explained.
+    // A pod gets the address only if it is reserved for this IP, even if an ENI already explains it.
     let next = match ip.status.address {
         Some(address) if world.own_reservation(address).is_some() => {
             assign_to_candidate(world, address, reserved, notices)
@@ -63,7 +63,7 @@ pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
     next.or(|| later).or(|| upkeep)
 }
 
-/// The oldest that may have it gets it.
+/// Claims the address for the candidate that gets it.
 fn assign_to_candidate(
     world: &World<'_>,
     address: Address,
@@ -82,7 +82,7 @@ fn assign_to_candidate(
         .on
         .as_ref()
         .filter(|on| !world.explained(address, on));
-    // Once two inventories agree, also where no pod waits for it: the IP cannot be used.
+    // If two inventories agree, it is reported even if no pod waits: the IP cannot be used.
     let known = waited_for || location.agreed();
     if let Some(on) = foreign.filter(|on| known && !world.may_take_from(address, on)) {
         let trouble = super::trouble::foreign(world, address, on);
@@ -98,10 +98,10 @@ fn assign_to_candidate(
                 Err(_) => previous_full(world, notices),
             }
         }
-        // Without a fresh location there is no claim; an inventory is on its way.
+        // Without a fresh location there is no claim: wait for an inventory.
         Some(_) => unseen(world, reserved, notices),
         None => {
-            // A late call of another process put it where we once had it: it is not wanted there.
+            // A late call of another process put the address back on an ENI that had it before: detach it.
             if let Some(on) = location
                 .on
                 .as_ref()
@@ -112,9 +112,10 @@ fn assign_to_candidate(
                     address,
                 });
             }
-            // Of no use: nothing of ours is elsewhere. A process that has just begun has not looked yet.
+            // The annotation has no effect: no other owner has the address. A new process has no agreed inventories
+            // yet.
             if world.ip.take_from.is_some() && location.agreed() && foreign.is_none() {
-                return world.drop_take_from();
+                return world.remove_take_from();
             }
             world
                 .write_conditions(reserved, &Attachment::Unclaimed)
@@ -123,7 +124,7 @@ fn assign_to_candidate(
     }
 }
 
-/// Reservations first, the finalizer last.
+/// Deletion of an IP: releases its reservations, then removes its finalizer.
 fn teardown(world: &World<'_>, notices: &mut Notices) -> Next {
     let ip = world.ip;
     let listed = world
@@ -132,7 +133,7 @@ fn teardown(world: &World<'_>, notices: &mut Notices) -> Next {
         .own_reservations
         .get(&ip.uid)
         .filter(|read| world.memory.fresh(read.begun, world.now));
-    // The watch may lag behind what was reserved last: the list has the last word.
+    // The watch may not show the latest reservation yet, so the list decides.
     let reservation = world
         .own_reservations()
         .next()
@@ -141,7 +142,7 @@ fn teardown(world: &World<'_>, notices: &mut Notices) -> Next {
         (Some(reservation), _) => match world.confirm_unassigned_for_good(reservation.address) {
             Ok(()) => Next::write(Write::Release(reservation.clone())),
             Err(Next::Do(Step::Call(call), _)) => call_or_say(world, call, Ok(()), notices),
-            // Whatever it waits for, an inventory tells.
+            // It waits for an inventory.
             Err(Next::At(_)) => unseen(world, Ok(()), notices),
             Err(next) => next,
         },
@@ -182,14 +183,14 @@ fn first(world: &World<'_>) -> Result<(), Unreserved> {
     )))
 }
 
-/// The lowest address that is free as far as is known. The IP that creates its `IPAddress` first has it.
+/// The lowest address that is free as far as is known. The IP that creates the `IPAddress` first gets it.
 fn allocate(
     world: &World<'_>,
     block: &Block,
     spec: &BlockSpec,
     subnet: &SubnetFacts,
 ) -> Result<Address, Unreserved> {
-    // One of another block is let go once the new one is in the status.
+    // A reservation in another block is released after the new address is in the status.
     let of_block = |reservation: &&Reservation| spec.range.contains(reservation.address);
     if let Some(mine) = world
         .own_reservations()
@@ -199,7 +200,7 @@ fn allocate(
     {
         return Ok(mine);
     }
-    // A crash may have left one that the watch does not show yet.
+    // A reservation from before a crash can exist that the watch does not show yet.
     match world.facts.reads.own_reservations.get(&world.ip.uid) {
         Some(read) if world.memory.fresh(read.begun, world.now) => {
             let left = read.value.iter().filter(of_block);
@@ -213,15 +214,16 @@ fn allocate(
             ))));
         }
     }
-    // Others are about to have them. If not, the answer or a list says so, and they are free for all again.
+    // Other IPs have creates in flight for these. If a create fails, its answer or a list makes the address free.
     let begun = world.facts.reservations.begun_by_others(&world.ip.name);
-    let taken_to = |address: Address| {
-        let shown = || subnet.inventory()?.taken_to(address);
-        let alone = || (begun.contains(&address) || world.taken_lately(address)).then_some(address);
+    let taken_until = |address: Address| {
+        let shown = || subnet.inventory()?.taken_until(address);
+        let alone =
+            || (begun.contains(&address) || world.recently_taken(address)).then_some(address);
         let reserved = world.facts.reservations.reserved_to(address);
         reserved.or_else(alone).or_else(shown)
     };
-    spec.range.lowest_free(&subnet.cidrs, taken_to).ok_or_else(|| {
+    spec.range.lowest_free(&subnet.cidrs, taken_until).ok_or_else(|| {
         Unreserved::Trouble(
             Trouble::new(
                 Reason::BlockExhausted,
@@ -232,9 +234,9 @@ fn allocate(
     })
 }
 
-/// Trouble that a person must be told of although nothing else happens.
+/// The Event for trouble that a user must see although nothing else happens.
 pub(crate) fn announce(world: &World<'_>, trouble: &Trouble) -> Option<crate::step::Notice> {
-    let heard = matches!(
+    let with_event = matches!(
         trouble.reason,
         Reason::AddressInUse
             | Reason::BlockExhausted
@@ -242,5 +244,5 @@ pub(crate) fn announce(world: &World<'_>, trouble: &Trouble) -> Option<crate::st
             | Reason::AmbiguousBlock
             | Reason::SubnetMismatch
     );
-    heard.then(|| world.on_ip(trouble.reason, trouble.message.clone()))
+    with_event.then(|| world.on_ip(trouble.reason, trouble.message.clone()))
 }

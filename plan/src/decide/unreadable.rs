@@ -1,5 +1,5 @@
-//! An IP whose status cannot be read: nothing is done for it but to say so, since an address whose place is
-//! not known must neither be taken for free nor put anywhere else.
+//! An IP whose status cannot be read. It is only reported: an address with an unknown place must neither count as free
+//! nor be moved.
 
 use alloc::format;
 use alloc::vec;

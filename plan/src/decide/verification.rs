@@ -1,4 +1,5 @@
-//! Does the other side see the address? The condition `Verified`, where the block has a probe. Nothing waits for it.
+//! The condition `Verified`, for blocks with a probe: whether the target of the probe sees the address as source. No
+//! decision waits for it.
 //! Rules: R4.41 to R4.44.
 
 use alloc::format;
@@ -12,8 +13,8 @@ use crate::reason::Reason;
 use crate::step::Notice;
 
 impl World<'_> {
-    /// The condition `Verified` of a recorded claim. Without news of this claim, what was said of it stays: the
-    /// condition goes with each claim.
+    /// The condition `Verified` of a recorded claim. Without a new report about this claim it does not change. Each new
+    /// claim removes it.
     pub(crate) fn verified_condition(
         &self,
         status: &IpStatus,
@@ -26,7 +27,7 @@ impl World<'_> {
         let before = status.conditions.verified.as_ref();
         let seen = self.facts.node_reports.get(&target.node);
         let said = seen.and_then(|seen| said_of(self, status, claim, seen));
-        // Nothing is known while packets do not pass.
+        // While packets do not pass, nothing is verified.
         if said.is_some_and(|said| said.state != AddressState::Programmed) {
             return None;
         }
@@ -61,7 +62,7 @@ impl World<'_> {
             };
         }
         let sees = format!("{} sees {address}", found.target);
-        // A node part that started again has another round trip: that alone is no news.
+        // After a restart the node part reports another round trip time: that alone does not change the condition.
         if let Some(same) = before.filter(|said| said.status && said.message.starts_with(&sees)) {
             return same.clone();
         }
@@ -76,7 +77,7 @@ impl World<'_> {
         }
     }
 
-    /// What is said at the IP when the outcome changes.
+    /// The Event of the IP when the outcome changes.
     pub(crate) fn verification(&self, claim: &Claim, target: &Target) -> Option<Notice> {
         let status = &self.ip.status;
         let said = self.verified_condition(status, claim, target)?;

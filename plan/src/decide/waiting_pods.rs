@@ -1,5 +1,5 @@
-//! What a pod that waits for its address finds at its readiness gate: what stands in the way, once it has
-//! waited for longer than a healthy attach takes.
+//! Writes to the readiness gate of a waiting pod why it waits, after it has waited for longer than a healthy attach
+//! takes.
 //! Rules: R3.31 to R3.33.
 
 use alloc::format;
@@ -12,7 +12,8 @@ use crate::reason::Reason;
 use crate::step::{GateWrite, Regarding, Step, Write};
 use crate::time::Instant;
 
-/// Does the pod's gate say so already? One that lost the address to another was told that in other words.
+/// True if the gate of the pod already has this reason. `MovedTo` counts as `ClaimedByOther`: a pod that lost the
+/// address got that reason.
 fn says(pod: &Pod, reason: Reason) -> bool {
     let moved = reason == Reason::ClaimedByOther;
     pod.gate.as_ref().is_some_and(|gate| {
@@ -22,10 +23,10 @@ fn says(pod: &Pod, reason: Reason) -> bool {
 }
 
 impl World<'_> {
-    /// Writes `False` at the gate of a pod that waits, with the reason and the message of what stands in the
-    /// way, and again when the reason changes; and says it to the pod as an Event.
+    /// Writes `False` to the gate of a waiting pod with the reason and message of the obstacle, again when the reason
+    /// changes, and adds an Event for the pod.
     ///
-    /// Guarded by the pod's version: a process whose watch lags must not deny what another has told since.
+    /// Guarded by the version of the pod: a process with a lagging watch must not overwrite a newer gate.
     pub(crate) fn report_to_waiting_pods(&self, notices: &mut Notices) -> Next {
         let mut next = Next::Rest;
         for seen in self.pods() {
@@ -34,7 +35,7 @@ impl World<'_> {
             };
             let due = since.plus(HEALTHY_ATTACH);
             let Some((reason, message)) = self.obstacle(&seen.pod, notices) else {
-                // The IP's condition names it then.
+                // At that time the condition of the IP names this pod.
                 if self.ip.status.claim.is_none() && self.now < due {
                     next = next.or(|| Next::At(due));
                 }
@@ -70,7 +71,8 @@ impl World<'_> {
         next
     }
 
-    /// Since when a pod waits for the address; None: it has it, is denied it by a claim's steps, or wants none.
+    /// Since when a pod waits for the address. None: it has the address, gets `False` from the steps of a claim, or
+    /// does not want an address.
     fn waits_since(&self, seen: &PodSeen) -> Option<Instant> {
         let pod = &seen.pod;
         let wants = pod.annotated && pod.gated && !pod.ended && pod.deleting.is_none();
@@ -82,14 +84,14 @@ impl World<'_> {
             Some(claim) if matches!(claim.phase, ClaimPhase::Claimed(_)) => {
                 Some(self.memory.claim_seen)
             }
-            // Attached, and its node does not pass packets yet.
+            // The address is attached, but the node does not pass packets yet.
             Some(claim) if self.waits_for_node(claim).is_some() => Some(self.memory.claim_seen),
             Some(_) => None,
             None => Some(seen.bound_since.unwrap_or(seen.seen)),
         }
     }
 
-    /// What stands between a waiting pod and the address, if that is more than the time that it takes.
+    /// Why a waiting pod does not have the address; None if the attach only needs its normal time.
     fn obstacle(&self, pod: &Pod, notices: &Notices) -> Option<(Reason, String)> {
         let of_pod = |on: &Regarding| matches!(on, Regarding::Pod(_, uid) if *uid == pod.uid);
         if let Some(notice) = notices.iter().find(|notice| of_pod(&notice.on)) {
@@ -108,7 +110,7 @@ impl World<'_> {
         }
     }
 
-    /// Another pod has a claim.
+    /// Why the pod waits while another pod has the claim.
     fn behind(&self, pod: &Pod, claim: &Claim) -> Option<(Reason, String)> {
         let holder = self.pod(&claim.uid);
         let leaves = holder.is_some_and(|seen| seen.pod.deleting.is_some());
@@ -119,17 +121,17 @@ impl World<'_> {
                  seen to be gone",
                 claim.pod
             ),
-            // One that had it before was told where it goes.
+            // A pod that had the address before already has a gate that names the new holder.
             ClaimPhase::Claimed(_) if pod.gate.is_none() => {
                 format!("the address goes to pod {}: this pod waits", claim.pod)
             }
-            // A rollout takes its time, and says so after a while.
+            // A rollout needs some time, and other code reports it if it lasts.
             ClaimPhase::Claimed(_) | ClaimPhase::Recorded(_) => return None,
         };
         Some((Reason::ClaimedByOther, message))
     }
 
-    /// What is said of the IP itself.
+    /// The obstacle that the notices or the condition `Ready` of the IP name.
     fn obstacle_of_ip(&self, notices: &Notices) -> Option<(Reason, String)> {
         let of_ip = |on: &Regarding| matches!(on, Regarding::Ip(..));
         if let Some(notice) = notices.iter().rev().find(|notice| of_ip(&notice.on)) {

@@ -1,4 +1,4 @@
-//! What a pod that waits behind another is told.
+//! The Events for a pod that waits while another pod holds the address or comes first.
 //! Rules: R3.25, R3.29.
 
 use alloc::format;
@@ -10,7 +10,7 @@ use crate::objects::Pod;
 use crate::reason::Reason;
 use crate::step::Notice;
 
-/// Another pod holds it, and hands it over to no such pod.
+/// Another pod holds the address, and no handover to this pod is possible.
 pub(crate) fn other_holds(holder: &Pod, waiting: &Pod) -> Notice {
     on_pod(
         waiting,
@@ -23,7 +23,7 @@ pub(crate) fn other_holds(holder: &Pod, waiting: &Pod) -> Notice {
     )
 }
 
-/// A rollout's new pod is not ready for the address.
+/// The new pod of a rollout is not ready to take the address over.
 pub(crate) fn handover_waits(holder: &Pod, waiting: &Pod) -> [Notice; 2] {
     let missing = waiting.unready_gates.iter().map(String::as_str);
     let missing: Vec<&str> = missing.collect();
@@ -50,7 +50,7 @@ pub(crate) fn handover_waits(holder: &Pod, waiting: &Pod) -> [Notice; 2] {
     ]
 }
 
-/// No pod holds it, and a pod of the workload that had it may still come.
+/// No pod holds the address, and a pod of the workload that had it last can still get it.
 pub(crate) fn own_workload_first(pod: &Pod) -> Notice {
     on_pod(
         pod,
@@ -63,7 +63,7 @@ pub(crate) fn own_workload_first(pod: &Pod) -> Notice {
     )
 }
 
-/// No pod holds it, and a pod of an older revision may still come.
+/// No pod holds the address, and a ready pod of an older revision can still get it.
 pub(crate) fn older_revision_first(pod: &Pod) -> Notice {
     on_pod(
         pod,

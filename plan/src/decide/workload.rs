@@ -1,5 +1,5 @@
-//! A free address goes to the workload that had it last: another one, which only waits for longer, would get it
-//! whenever a pod is replaced.
+//! A free address goes to the workload that had it last. Otherwise another workload that waits for longer would get it
+//! each time a pod is replaced.
 //! Rules: R3.12 to R3.15.
 
 use alloc::vec::Vec;
@@ -11,12 +11,11 @@ use super::{Ineligible, Next, Notices, World};
 use crate::names::WorkloadUid;
 use crate::objects::{Controller, Pod, Workload};
 
-/// A controller that replaces its pod only once that is gone (a `StatefulSet`, strategy `Recreate`) does so within
-/// this time.
+/// Time in which a controller creates the replacement of a pod that is gone (`StatefulSet`, strategy `Recreate`).
 const REPLACEMENT: Duration = Duration::from_secs(5);
 
 impl<'a> World<'a> {
-    /// The workload of a pod, as far as its `ReplicaSet` was read.
+    /// The workload of a pod. If its controller is a `ReplicaSet`, that must have been read.
     fn workload(&self, pod: &Pod) -> Option<Workload> {
         let uid = match pod.controller.as_ref()? {
             Controller::Other(uid) => uid.clone(),
@@ -35,8 +34,8 @@ impl<'a> World<'a> {
         })
     }
 
-    /// What a claim for this pod says of its workload. The Deployment was read when the pod was chosen, which may be
-    /// long ago where the pod holds it already.
+    /// The workload in a claim for this pod. Its `ReplicaSet` was read when the pod was chosen, which can be long ago
+    /// if the pod already holds the address.
     pub(crate) fn workload_of_claim(&self, pod: &Pod) -> Option<Workload> {
         let status = &self.ip.status;
         let claim = status.claim.as_ref();
@@ -46,8 +45,8 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The candidates of the workload that had the address last; all of them, if it has none and will not have one
-    /// soon. Else what has to be read, or when to look again.
+    /// The candidates of the workload that had the address last, or all candidates if that workload has none and will
+    /// not have one soon. Otherwise the read that is needed, or when to decide again.
     pub(crate) fn own_workload_first(
         &self,
         candidates: Vec<Candidate<'a>>,
@@ -75,7 +74,7 @@ impl<'a> World<'a> {
         } else {
             REPLACEMENT
         };
-        let due = self.lost_since().plus(patience);
+        let due = self.unheld_since().plus(patience);
         if self.now < due {
             let waiting = others.iter().map(|candidate| candidate.pod);
             notices.extend(waiting.map(own_workload_first));
@@ -84,7 +83,7 @@ impl<'a> World<'a> {
         Ok(others)
     }
 
-    /// May this pod be one of the workload's, and hold the address as soon as there is a place for it?
+    /// True if this pod may belong to the workload and could hold the address as soon as it has a place.
     fn waits_for_its_turn(&self, pod: &Pod, last: &Workload) -> bool {
         pod.key.namespace == last.namespace
             && !matches!(

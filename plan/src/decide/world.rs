@@ -1,4 +1,4 @@
-//! What is known, as seen from one IP.
+//! The known facts from the view of one IP.
 
 use super::Next;
 use crate::address::Address;
@@ -14,7 +14,7 @@ use crate::time::Instant;
 use alloc::string::String;
 use core::time::Duration;
 
-/// One IP's world at one moment.
+/// The facts about one IP at one time.
 pub struct World<'a> {
     pub(crate) facts: &'a Facts,
     pub(crate) ip: &'a Ip,
@@ -44,12 +44,12 @@ impl<'a> World<'a> {
         })
     }
 
-    /// Looking again in a second: what is waited for comes by itself.
+    /// Decide again in a second: the awaited fact needs no step of this IP.
     pub(crate) const fn soon(&self) -> Next {
         Next::At(self.now.plus(Duration::from_secs(1)))
     }
 
-    /// When this IP may try a call of that action, if there is an outage of the action and it may not now.
+    /// When this IP may try a call of this action. None: no outage, or the IP may try now.
     pub(crate) fn outage_until(&self, action: Action) -> Option<Instant> {
         let outage = self.facts.outages.get(&action)?;
         Some(outage.due(&self.ip.name)).filter(|due| *due > self.now)
@@ -68,14 +68,14 @@ impl<'a> World<'a> {
         self.facts.subnets.get(&self.spec()?.subnet)
     }
 
-    /// Where an address of the block is. Not fresh while there is no inventory.
+    /// The location of an address of the block. Not fresh without an inventory.
     pub(crate) fn locate(&self, address: Address) -> Location {
         self.subnet().map_or_else(Location::default, |subnet| {
             subnet.locate(address, self.facts.settings.inventory_interval, self.now)
         })
     }
 
-    /// The pods that carry this IP's label; also those that were meant for an earlier IP of its name.
+    /// The pods with the label of this IP, including those that were admitted for an earlier IP of the same name.
     pub(crate) fn pods(&self) -> impl Iterator<Item = &'a PodSeen> {
         self.facts
             .pods_of
@@ -87,7 +87,7 @@ impl<'a> World<'a> {
         self.facts.pods.get(uid)
     }
 
-    /// The answer to a quorum read of this round: `Some(None)` is a 404.
+    /// The answer to a quorum read of this round. None: not read; `Some(None)`: 404.
     #[expect(
         clippy::option_option,
         reason = "not read, read and not there, read: three answers"
@@ -98,7 +98,7 @@ impl<'a> World<'a> {
         fresh.then_some(read.value.as_ref())
     }
 
-    /// As [`Self::read_pod`], of an IP.
+    /// As [`Self::read_pod`], for an IP.
     #[expect(
         clippy::option_option,
         reason = "not read, read and not there, read: three answers"
@@ -121,40 +121,44 @@ impl<'a> World<'a> {
         self.facts.reservations.of(&self.ip.uid)
     }
 
-    /// Does the last inventory, begun after our last write, show the address where nothing of ours explains it?
+    /// True if the last inventory, begun after the last own write, shows the address on an ENI that does not explain
+    /// it.
     pub(crate) fn shown_on_foreign(&self, address: Address) -> bool {
         self.subnet()
             .and_then(|subnet| subnet.shown_since(address, Duration::ZERO))
             .is_some_and(|on| !self.explained(address, on))
     }
 
-    /// The interface that keeps the address for as long as it exists, if there is one.
+    /// The ENI from which EC2 cannot move the address, if there is one.
     pub(crate) fn immovable(&self, address: Address) -> Option<Immovable<'a>> {
         self.subnet()?.immovable(address)
     }
 
-    /// Does the status say that we put the address on this interface (R4.22, R4.24)?
+    /// True if the ENI explains the address: the status names it as the place or as a previous place (R4.22, R4.24).
     pub(crate) fn explained(&self, address: Address, interface: &InterfaceId) -> bool {
         if self.kept_by(address, interface) {
             return false;
         }
-        let status = &self.ip.status;
-        let target = status.claim.as_ref().and_then(Claim::target);
-        (status.address == Some(address)
-            && target.is_some_and(|target| &target.place.interface == interface))
-            || status
-                .previous
-                .iter()
-                .any(|entry| entry.address == address && &entry.interface == interface)
+        let mut previous = self.ip.status.previous.iter();
+        self.is_claimed_place(address, interface)
+            || previous.any(|entry| entry.address == address && &entry.interface == interface)
     }
 
-    /// Does this interface keep the address for as long as it exists? Then it is never ours there.
+    /// True if the claim, recorded or not, is of this address at this ENI.
+    pub(crate) fn is_claimed_place(&self, address: Address, interface: &InterfaceId) -> bool {
+        let status = &self.ip.status;
+        let target = status.claim.as_ref().and_then(Claim::target);
+        status.address == Some(address)
+            && target.is_some_and(|target| &target.place.interface == interface)
+    }
+
+    /// True if EC2 cannot move the address from this ENI. Then Mooring did not put it there.
     pub(crate) fn kept_by(&self, address: Address, interface: &InterfaceId) -> bool {
         self.immovable(address)
             .is_some_and(|kept| kept.on == interface)
     }
 
-    /// Does the user say that the address is to be taken off this interface, and can it be (R4.26)?
+    /// True if the annotation `take-from` names this ENI and EC2 can move the address from it (R4.26).
     pub(crate) fn may_take_from(&self, address: Address, interface: &InterfaceId) -> bool {
         self.ip.take_from.as_ref() == Some(interface) && !self.kept_by(address, interface)
     }
@@ -176,7 +180,8 @@ pub(crate) fn on_pod(pod: &Pod, reason: Reason, message: String) -> Notice {
     }
 }
 
-/// By label or by owner: one of the two is enough, since either may be stripped. Never by name (R2.7, R2.9).
+/// True if the reservation belongs to the IP by label or by owner. One of them is enough, since the other can have been
+/// removed. The name is never enough (R2.7, R2.9).
 pub(crate) fn is_ours(reservation: &Reservation, uid: &IpUid) -> bool {
     reservation.label.as_ref() == Some(uid) || reservation.owner.as_ref() == Some(uid)
 }

@@ -1,4 +1,4 @@
-//! When each block is looked at.
+//! Decides when each block is reconciled.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use core::time::Duration;
@@ -6,27 +6,28 @@ use core::time::Duration;
 use crate::names::BlockName;
 use crate::time::Instant;
 
-/// A block is looked at no more often than this: its status is a summary.
-const AT_MOST: Duration = Duration::from_secs(1);
-/// But sooner if it was touched after a look that led to more than a status: a new block is a few steps from being
-/// of use.
+/// Minimum time between two reconciliations of a block. Its status is only a summary.
+const MIN_INTERVAL: Duration = Duration::from_secs(1);
+/// Shorter minimum for a block that changed after a reconciliation with more than a status write: a new block needs a
+/// few steps before it can be used.
 const IN_PROGRESS: Duration = Duration::from_millis(50);
-/// And no less often than this: what failed is asked again.
-pub(super) const AT_LEAST: Duration = Duration::from_secs(5);
+/// Maximum time between two reconciliations of a block: failed requests are repeated then.
+pub(super) const MAX_INTERVAL: Duration = Duration::from_secs(5);
 
-/// When each block was looked at.
+/// The state of the schedule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct BlockSchedule {
     pub(super) touched: BTreeSet<BlockName>,
     pub(super) all_touched: bool,
-    /// Blocks whose last look led to steps that others wait for: a finalizer, a read, a node's label.
+    /// Blocks whose last reconciliation had steps other than a status write, such as a finalizer, a read or a node
+    /// label.
     pub(super) in_progress: BTreeSet<BlockName>,
     pub(super) looked: BTreeMap<BlockName, Instant>,
-    /// Blocks whose steps are in flight, and when those were begun.
+    /// Blocks with steps in flight, and when these steps were begun.
     pub(super) running: BTreeMap<BlockName, Instant>,
-    /// When to look next: at a block that was touched, or at all of them.
+    /// When the next block is due.
     pub(super) next: Instant,
-    /// When addresses were counted.
+    /// When the addresses were last counted.
     pub(super) counted: Option<Instant>,
 }
 
@@ -41,14 +42,14 @@ impl BlockSchedule {
         self.next = Instant::START;
     }
 
-    /// Its steps have ended; when they were begun. None: there were none.
+    /// The steps of the block have ended. Returns when they were begun; None if no steps were in flight.
     pub(super) fn ended(&mut self, block: &BlockName) -> Option<Instant> {
         self.running.remove(block)
     }
 
-    /// Looks again at what its steps have led to.
-    pub(super) fn look_after(&mut self, block: &BlockName) {
-        // What failed changed no fact, and is not tried again at once.
+    /// Schedules the next reconciliation of a block after its steps have ended.
+    pub(super) fn schedule_recheck(&mut self, block: &BlockName) {
+        // If no fact changed, the steps failed: they are not repeated at once.
         if self.is_touched(block) {
             self.next = self.next.min(self.due(block));
         } else {
@@ -69,12 +70,12 @@ impl BlockSchedule {
         self.all_touched || self.touched.contains(block)
     }
 
-    /// When a block is to be looked at.
+    /// When a block is due.
     pub(super) fn due(&self, block: &BlockName) -> Instant {
         let wait = match (self.is_touched(block), self.in_progress.contains(block)) {
             (true, true) => IN_PROGRESS,
-            (true, false) => AT_MOST,
-            (false, _) => AT_LEAST,
+            (true, false) => MIN_INTERVAL,
+            (false, _) => MAX_INTERVAL,
         };
         let looked = self.looked.get(block);
         looked.map_or(Instant::START, |looked| looked.plus(wait))

@@ -1,28 +1,28 @@
-//! What blocks need beside the steps of their IPs, and what is counted of them.
+//! Reconciles blocks, and counts their addresses for the metrics.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::block_schedule::AT_LEAST;
+use super::block_schedule::MAX_INTERVAL;
 use super::{Effect, Engine, Pacing, Report};
 use crate::names::BlockName;
 use crate::outcome::Action;
 use crate::step::BlockStep;
 use crate::time::Instant;
 
-/// How often addresses are counted.
+/// Interval of counting addresses.
 const COUNT: Duration = Duration::from_secs(1);
 
 impl Engine {
-    /// Begins what blocks need.
+    /// Begins the steps of all blocks that are due.
     pub(super) fn begin_blocks(&mut self, now: Instant) {
         if now < self.blocks.next {
             return;
         }
         let blocks: Vec<BlockName> = self.facts.block_names().cloned().collect();
         let mut left_touched = BTreeSet::new();
-        let mut next = now.plus(AT_LEAST);
+        let mut next = now.plus(MAX_INTERVAL);
         for block in &blocks {
             let due = self.blocks.due(block);
             let running = self.blocks.running.contains_key(block);
@@ -36,7 +36,7 @@ impl Engine {
                 continue;
             }
             self.blocks.looked.insert(block.clone(), now);
-            if let Some(effect) = self.look_at(block, now) {
+            if let Some(effect) = self.next_block_effect(block, now) {
                 self.outbox.push_back(effect);
             }
         }
@@ -56,16 +56,16 @@ impl Engine {
         }
     }
 
-    /// What a block needs, begun. [`Engine::poll`] does this for each block that is due; a caller without
-    /// [`Pacing`] chooses the moment itself.
+    /// Begins the steps that a block needs. [`Engine::poll`] does this for each block that is due; a caller with
+    /// [`Pacing::Off`] chooses the time itself.
     pub fn reconcile_block(&mut self, block: &BlockName, now: Instant) -> Option<Effect> {
         if !self.leading || self.blocks.running.contains_key(block) {
             return None;
         }
-        self.look_at(block, now)
+        self.next_block_effect(block, now)
     }
 
-    /// Something changed that a block's status may show, or that leads to a step of it.
+    /// Marks a block (None: all blocks) as changed: its status or its steps can be different now.
     pub(super) fn touch_block(&mut self, block: Option<&BlockName>) {
         if self.pacing == Pacing::On {
             if let Some(block) = block {
@@ -77,12 +77,12 @@ impl Engine {
         }
     }
 
-    fn look_at(&mut self, block: &BlockName, now: Instant) -> Option<Effect> {
+    fn next_block_effect(&mut self, block: &BlockName, now: Instant) -> Option<Effect> {
         let (steps, notices) = self.facts.block_steps(block, now);
         self.post_new(notices, now);
         let mut allowed = Vec::with_capacity(steps.len());
         for step in steps {
-            // Without a token: the next look finds it still to be done.
+            // A step without a token is skipped: the next reconciliation returns it again.
             let token = step.action().map(|action| self.take_token(action, now));
             if !matches!(token, Some(Err(_))) {
                 allowed.push(step);

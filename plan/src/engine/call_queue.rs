@@ -1,38 +1,41 @@
-//! The calls to EC2 that are decided and wait to be sent. Those of one action to one interface go in one request.
+//! Decided calls to EC2 that wait to be sent. Calls of one action to one ENI go in one request.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use crate::address::Address;
+use crate::ec2::ADDRESSES_AT_ONCE;
 use crate::names::{BlockName, IpName};
 use crate::step::{Call, CallGroup};
 use crate::time::Instant;
 
-/// The most addresses in one request: no interface has more (EC2 API reference, "IP addresses per network interface").
-const MOST: usize = 50;
-/// The longest time between two requests of one group: each token that is missing from the bucket adds [`A_TOKEN`].
-/// A single call never waits, and calls that come one after another use few tokens.
+/// Maximum time between two requests of one group. Each token that is missing, or will be soon, adds [`A_TOKEN`]: a
+/// single call never waits, and many calls in sequence use few tokens.
 const LONGEST_SPACING: Duration = Duration::from_secs(2);
-/// See [`LONGEST_SPACING`].
-const A_TOKEN: Duration = Duration::from_millis(125);
-/// How long a call waits for calls of its group that other IPs are about to need.
+/// Time between two requests of one group for each missing token. Waiting calls are checked again after it.
+pub(super) const A_TOKEN: Duration = Duration::from_millis(125);
+/// After the last step of a claim, no more claims are expected when this time has passed.
+const MORE_COME: Duration = Duration::from_millis(125);
+/// Maximum wait of a call for calls of other IPs that can go in the same request.
 const FOR_OTHERS: Duration = Duration::from_secs(1);
-/// What is known of a group's last request is forgotten after this long.
+/// The last request of a group is forgotten after this time.
 const FORGET_AFTER: Duration = Duration::from_secs(10);
 
-/// Decided calls.
+/// Decided calls that wait to be sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct CallQueue {
     waiting: BTreeMap<CallGroup, BTreeMap<IpName, Waiting>>,
     group_of: BTreeMap<IpName, CallGroup>,
     last: BTreeMap<CallGroup, LastRequest>,
-    /// IPs whose addresses a refusal of several named.
+    /// IPs whose addresses EC2 named when it refused several together: their calls go alone.
     named: BTreeSet<IpName>,
-    /// When a request of each block was last begun, counted in requests: blocks take turns.
+    /// The number of the last request of each block, so that blocks take turns.
     served: BTreeMap<BlockName, u64>,
     requests: u64,
-    /// When something may be sent that may not be now.
+    /// When a step of an unfinished claim or detach last ended.
+    claim_step_ended: Option<Instant>,
+    /// When the next waiting call may be sent.
     next: Option<Instant>,
 }
 
@@ -47,12 +50,12 @@ struct Waiting {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct LastRequest {
     at: Instant,
-    /// The most addresses in the next one: less after EC2 has refused several together.
+    /// Maximum number of addresses in the next request: smaller after EC2 has refused several together.
     most: usize,
 }
 
 impl CallQueue {
-    /// This call of an IP waits from now on, or still.
+    /// Adds a call of an IP. The same call keeps its place; another call of this IP is replaced.
     pub(super) fn push(&mut self, ip: &IpName, call: &Call, now: Instant) {
         let (group, address) = (call.group(), call.address());
         let known = self.waiting.get(&group).and_then(|waiting| waiting.get(ip));
@@ -71,7 +74,7 @@ impl CallQueue {
             .insert(ip.clone(), waiting);
     }
 
-    /// No call of this IP waits any more.
+    /// Removes the call of this IP.
     pub(super) fn remove(&mut self, ip: &IpName) {
         let Some(group) = self.group_of.remove(ip) else {
             return;
@@ -84,18 +87,18 @@ impl CallQueue {
         }
     }
 
-    /// As [`Self::remove`], and the IP is gone.
+    /// Removes the call of this IP, and that its address was named in a refusal.
     pub(super) fn forget(&mut self, ip: &IpName) {
         self.remove(ip);
         self.named.remove(ip);
     }
 
-    /// The groups that calls wait for.
+    /// The groups with waiting calls.
     pub(super) fn groups(&self) -> Vec<CallGroup> {
         self.waiting.keys().cloned().collect()
     }
 
-    /// The IPs whose calls of this group go next, those that have waited longest first.
+    /// The IPs and addresses of the next request of this group; the call that has waited longest is first.
     pub(super) fn members(&self, group: &CallGroup) -> Vec<(IpName, Address)> {
         let waiting = self.waiting.get(group).into_iter().flatten();
         let mut waiting: Vec<_> = waiting.collect();
@@ -103,7 +106,10 @@ impl CallQueue {
         if let Some((ip, alone)) = waiting.iter().find(|(ip, _)| self.named.contains(*ip)) {
             return Vec::from([((*ip).clone(), alone.address)]);
         }
-        let most = self.last.get(group).map_or(MOST, |last| last.most);
+        let most = self
+            .last
+            .get(group)
+            .map_or(ADDRESSES_AT_ONCE, |last| last.most);
         let mut addresses = BTreeSet::new();
         waiting
             .into_iter()
@@ -113,14 +119,14 @@ impl CallQueue {
             .collect()
     }
 
-    /// Since when the first call of a group waits.
+    /// Since when the oldest call of a group waits.
     pub(super) fn since(&self, group: &CallGroup) -> Option<Instant> {
         let waiting = self.waiting.get(group)?.values();
         waiting.map(|waiting| waiting.since).min()
     }
 
-    /// When the next request of a group may be sent. `used` tokens are missing; `others_come` says whether other IPs
-    /// are about to need a call of this group.
+    /// When the next request of a group may be sent. `used`: number of tokens that are missing or will be soon;
+    /// `others_come`: other IPs can need a call of this group soon.
     pub(super) fn due(&self, group: &CallGroup, used: u64, others_come: bool) -> Instant {
         let used = u32::try_from(used).unwrap_or(u32::MAX);
         let spacing = LONGEST_SPACING.min(A_TOKEN.saturating_mul(used));
@@ -130,17 +136,31 @@ impl CallQueue {
         spaced.max(held).unwrap_or(Instant::START)
     }
 
-    /// The turn of a block: the one with the lowest is next.
+    /// Notes that a step of an unfinished claim or detach ended.
+    pub(super) const fn note_claim_step(&mut self, now: Instant) {
+        self.claim_step_ended = Some(now);
+    }
+
+    /// True if a step of an unfinished claim or detach ended at most [`MORE_COME`] ago: more can follow.
+    pub(super) fn more_come(&self, now: Instant) -> bool {
+        self.claim_step_ended
+            .is_some_and(|at| now.since(at) <= MORE_COME)
+    }
+
+    /// The turn of a block: the block with the lowest number is next.
     pub(super) fn turn(&self, block: Option<&BlockName>) -> u64 {
         let served = block.and_then(|block| self.served.get(block));
         served.copied().unwrap_or(0)
     }
 
-    /// A request of a group is begun.
+    /// Notes that a request of a group was begun.
     pub(super) fn begun(&mut self, group: &CallGroup, block: Option<BlockName>, now: Instant) {
         let last = LastRequest {
             at: now,
-            most: self.last.get(group).map_or(MOST, |last| last.most),
+            most: self
+                .last
+                .get(group)
+                .map_or(ADDRESSES_AT_ONCE, |last| last.most),
         };
         self.last.insert(group.clone(), last);
         self.requests += 1;
@@ -149,15 +169,15 @@ impl CallQueue {
         }
     }
 
-    /// A request was carried out.
+    /// Notes that a request succeeded: the next one may have twice as many addresses.
     pub(super) fn succeeded(&mut self, group: &CallGroup) {
         if let Some(last) = self.last.get_mut(group) {
-            last.most = MOST.min(last.most.saturating_mul(2));
+            last.most = ADDRESSES_AT_ONCE.min(last.most.saturating_mul(2));
         }
     }
 
-    /// EC2 refused several addresses together. Those that its sentence names go one by one, else fewer go together:
-    /// in the end each refusal is of one address.
+    /// EC2 refused several addresses together. The addresses that its message names go alone; otherwise the next
+    /// request has half as many. So in the end each refusal is about one address.
     pub(super) fn refused(
         &mut self,
         group: &CallGroup,
@@ -177,17 +197,17 @@ impl CallQueue {
         }
     }
 
-    /// Drops what is known of requests that are long over, and of blocks that are gone.
+    /// Removes old requests, and blocks that are gone.
     pub(super) fn forget_old(&mut self, now: Instant, is_known: impl Fn(&BlockName) -> bool) {
         self.last
             .retain(|_, last| now.since(last.at) < FORGET_AFTER);
         self.served.retain(|block, _| is_known(block));
     }
 
-    /// Drops everything that depends on time: what waits, and turns. What a refusal has taught stays.
+    /// Removes everything that depends on time: waiting calls and turns. The limits from refusals stay.
     #[cfg(feature = "timestamps")]
     pub(super) fn forget_moments(&mut self) {
-        self.last.retain(|_, last| last.most < MOST);
+        self.last.retain(|_, last| last.most < ADDRESSES_AT_ONCE);
         for last in self.last.values_mut() {
             last.at = Instant::START;
         }
@@ -198,7 +218,7 @@ impl CallQueue {
         };
     }
 
-    /// When to look again.
+    /// When to check again.
     pub(super) const fn next(&self) -> Option<Instant> {
         self.next
     }
@@ -208,7 +228,7 @@ impl CallQueue {
     }
 }
 
-/// The addresses that stand in a sentence of EC2.
+/// The addresses in an error message of EC2.
 fn addresses_in(sentence: &str) -> BTreeSet<Address> {
     let words = sentence.split(|char: char| !char.is_ascii_digit() && char != '.');
     words

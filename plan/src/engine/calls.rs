@@ -1,8 +1,9 @@
-//! The requests to EC2 for the addresses of IPs: which goes next, and with which addresses.
+//! Sends mutating requests to EC2: decides which request is next, and which addresses it has.
 //! Rules: R5.28 to R5.31.
 
 use alloc::vec::Vec;
 
+use super::call_queue::A_TOKEN;
 use super::reconcile::{AT_ONCE, CALL_AGAIN};
 use super::{Effect, Engine, InFlight};
 use crate::address::Address;
@@ -13,12 +14,12 @@ use crate::outcome::{Action, Outcome};
 use crate::step::{CallGroup, StatusWrite, Step, Write};
 use crate::time::Instant;
 
-/// What is gained by a request: a lower one goes first where tokens are short.
+/// The priority of a request when tokens are short: the lowest value is first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Gain {
     /// A pod waits for the address.
     Pod,
-    /// A pod waits for room on the interface.
+    /// A pod waits for room on the ENI.
     Room,
     /// No pod waits.
     Nothing,
@@ -34,8 +35,14 @@ impl Engine {
         let mut later =
             |due: Instant| next = next.map_or(Some(due), |next: Instant| Some(next.min(due)));
         let mut groups = Vec::new();
-        for group in self.calls.groups() {
-            let used = self.buckets.used(group.action(), now);
+        let waiting = self.calls.groups();
+        let [assigns, unassigns] =
+            [Action::Assign, Action::Unassign].map(|action| self.soon_used(action, &waiting, now));
+        for group in waiting {
+            let used = match &group {
+                CallGroup::Assign(..) => assigns,
+                CallGroup::Unassign(..) => unassigns,
+            };
             let due = self.calls.due(&group, used, self.others_come(&group));
             if due <= now {
                 let members = self.calls.members(&group);
@@ -43,7 +50,8 @@ impl Engine {
                 let block = members.first().and_then(|(ip, _)| self.facts.block_of(ip));
                 groups.push((gain, block, self.calls.since(&group), group));
             } else {
-                later(due);
+                // Tokens come back meanwhile, so that it can be sooner.
+                later(due.min(now.plus(A_TOKEN)));
             }
         }
         while self.requests() < AT_ONCE {
@@ -64,14 +72,14 @@ impl Engine {
             }
         }
         self.calls.set_next(next);
-        // Those of which something else was decided.
+        // IPs for which another step was decided meanwhile.
         self.begin_steps(now);
     }
 
-    /// Begins one request of a group, with those of its calls that are still to be made.
+    /// Begins one request of a group, with the calls that are still decided.
     ///
     /// # Errors
-    /// There is no token; when to ask again.
+    /// No token is available: when to try again.
     pub(super) fn begin_call(
         &mut self,
         group: &CallGroup,
@@ -98,7 +106,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Begins a request for these addresses.
+    /// Marks these IPs as in flight, and returns the effect that sends their request.
     pub(super) fn send(
         &mut self,
         group: CallGroup,
@@ -109,7 +117,7 @@ impl Engine {
             let call = group.call(*address);
             self.calls.forget(ip);
             if self.is_paced() {
-                self.repeats.began(ip, Step::Call(call.clone()), now);
+                self.repeats.began(ip, &Step::Call(call.clone()), now);
             }
             let concerns = self.next_interfaces(ip, &group);
             self.apply_fact(Fact::CallBegun(ip.clone(), call), now, now);
@@ -124,8 +132,8 @@ impl Engine {
         Effect::Calls(group, members)
     }
 
-    /// Takes the answer to a request. Where EC2 refused several addresses for what may be true of one of them, nothing was
-    /// done, and they go again in smaller requests.
+    /// Handles the answer to a request. If EC2 refused several addresses for a reason that can concern only one of
+    /// them, nothing was done, and they are sent again in smaller requests.
     pub(super) fn called(
         &mut self,
         group: &CallGroup,
@@ -133,7 +141,7 @@ impl Engine {
         result: &Result<(), CallError>,
         now: Instant,
     ) {
-        let flights = ips.iter().filter_map(|(ip, _)| self.in_flight.remove(ip));
+        let flights = ips.iter().filter_map(|(ip, _)| self.ended(ip, now));
         let Some(begun) = flights.map(|flight| flight.begun).min() else {
             return;
         };
@@ -167,12 +175,36 @@ impl Engine {
         self.queue.extend(ips.iter().map(|(ip, _)| ip));
     }
 
-    /// Requests in flight.
+    /// Number of requests for IPs in flight.
     pub(super) fn requests(&self) -> usize {
         self.in_flight.len().saturating_sub(self.together)
     }
 
-    /// Are other IPs about to need a call of this group? They have a step in flight before it.
+    /// Removes the step in flight of an IP.
+    pub(super) fn ended(&mut self, ip: &IpName, now: Instant) -> Option<InFlight> {
+        let flight = self.in_flight.remove(ip)?;
+        if !flight.concerns.is_empty() {
+            self.calls.note_claim_step(now);
+        }
+        Some(flight)
+    }
+
+    /// The number of tokens that the bucket lacks, for an action for which a group waits. While claims are carried out, each other group that waits counts as
+    /// well: all of them will soon have sent, and the next claims can go in the same requests.
+    fn soon_used(&mut self, action: Action, waiting: &[CallGroup], now: Instant) -> u64 {
+        let same = waiting.iter().filter(|group| group.action() == action);
+        let Some(others) = same.count().checked_sub(1) else {
+            return 0;
+        };
+        let used = self.buckets.used(action, now);
+        let mut flights = self.in_flight.values();
+        if !self.calls.more_come(now) && flights.all(|flight| flight.concerns.is_empty()) {
+            return used;
+        }
+        used.saturating_add(u64::try_from(others).unwrap_or(u64::MAX))
+    }
+
+    /// True if another IP can need a call to this ENI after its step in flight.
     fn others_come(&self, group: &CallGroup) -> bool {
         let interface = group.interface();
         let mut flights = self.in_flight.values();
@@ -193,7 +225,7 @@ impl Engine {
         }
     }
 
-    /// The interfaces that an IP may call for after this step.
+    /// The ENIs for which an IP can need a call after this step.
     pub(super) fn concerns(&self, ip: &IpName, step: &Step) -> Vec<InterfaceId> {
         match step {
             Step::Write(Write::Status {
@@ -208,7 +240,7 @@ impl Engine {
         }
     }
 
-    /// The same after this call: an Unassign is followed by an Assign to the target.
+    /// The ENIs for which an IP can need a call after this call: an Unassign is followed by an Assign to the target.
     fn next_interfaces(&self, ip: &IpName, group: &CallGroup) -> Vec<InterfaceId> {
         if !self.is_paced() || group.action() != Action::Unassign {
             return Vec::new();
@@ -218,7 +250,7 @@ impl Engine {
     }
 }
 
-/// The interfaces that a claim which is not finished is about.
+/// The ENIs of an unfinished claim: its target and the previous places.
 fn unfinished(status: &IpStatus) -> Vec<InterfaceId> {
     let Some(claim) = &status.claim else {
         return Vec::new();

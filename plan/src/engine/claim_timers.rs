@@ -1,4 +1,4 @@
-//! How long a claim takes, and whether it moves the address: for the metrics, and for `lastMoveTime`.
+//! Measures how long a claim takes, and whether it moves the address: for metrics and for `lastMoveTime`.
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
@@ -12,7 +12,7 @@ use crate::time::Instant;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct ClaimTimer {
     begun: Instant,
-    /// Where the address was before, for whichever pod.
+    /// Where the address was before, for any pod.
     from: Option<InterfaceRef>,
 }
 
@@ -20,19 +20,19 @@ struct ClaimTimer {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct ClaimTimers(BTreeMap<IpName, ClaimTimer>);
 
-/// What recording a claim has shown.
+/// The measurements of a recorded claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RecordedClaim {
-    /// How long it took; None where this process did not see it begin.
+    /// Time from claim to Record; None if this process did not see the claim begin.
     pub(super) took: Option<Duration>,
-    /// Was the address taken over from another place or pod?
+    /// True if the address was at another place or had another pod before.
     pub(super) taken_over: bool,
 }
 
 impl ClaimTimers {
-    /// A claim was written over `before`, by a write that was begun then.
+    /// A claim was written that replaces `before`; `begun` is when the write was begun.
     pub(super) fn claimed(&mut self, ip: &IpName, before: Option<&Claim>, begun: Instant) {
-        // A claim that changes its target before it is recorded is still the same wait.
+        // If a claim changes its target before it is recorded, the time counts from the first claim.
         if before.is_some_and(|claim| !claim.recorded()) && self.0.contains_key(ip) {
             return;
         }
@@ -42,7 +42,7 @@ impl ClaimTimers {
         self.0.insert(ip.clone(), ClaimTimer { begun, from });
     }
 
-    /// Does a Record at this place change `lastMoveTime`? A process that did not see the claim begin says yes.
+    /// Whether a Record at this place changes `lastMoveTime`. Yes if this process did not see the claim begin.
     pub(super) fn moved(&self, ip: &IpName, to: &InterfaceRef) -> Moved {
         match self.0.get(ip) {
             Some(timer) if timer.from.as_ref() == Some(to) => Moved::No,
@@ -50,7 +50,7 @@ impl ClaimTimers {
         }
     }
 
-    /// It was recorded.
+    /// The claim was recorded.
     pub(super) fn recorded(&mut self, ip: &IpName, now: Instant) -> RecordedClaim {
         let timer = self.0.remove(ip);
         RecordedClaim {
@@ -59,7 +59,7 @@ impl ClaimTimers {
         }
     }
 
-    /// It will not be recorded.
+    /// The claim ended without a Record.
     pub(super) fn dropped(&mut self, ip: &IpName) {
         self.0.remove(ip);
     }

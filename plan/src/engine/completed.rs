@@ -1,4 +1,4 @@
-//! What follows from a completed effect: its facts, and the Events and reports of writes that were done.
+//! Handles a completed effect: applies its facts, and posts Events and reports for successful writes.
 
 use alloc::borrow::ToOwned as _;
 use alloc::boxed::Box;
@@ -16,7 +16,7 @@ use crate::reason::Reason;
 use crate::step::{Notice, Regarding, StatusWrite, Step, Write};
 use crate::time::Instant;
 
-/// Was the write that these facts answer done?
+/// True if these facts contain the answer of a successful write.
 fn write_done(facts: &[Fact]) -> bool {
     facts.iter().any(|fact| {
         matches!(
@@ -42,7 +42,7 @@ impl Engine {
         }
         match work {
             Work::Ip(ip) => {
-                let Some(flight) = self.in_flight.remove(&ip) else {
+                let Some(flight) = self.ended(&ip, now) else {
                     return;
                 };
                 let done = write_done(&completion.facts);
@@ -56,7 +56,7 @@ impl Engine {
                 if let Some(begun) = self.blocks.ended(&block) {
                     self.apply_all(completion, begun, now);
                     if self.pacing == Pacing::On {
-                        self.blocks.look_after(&block);
+                        self.blocks.schedule_recheck(&block);
                     }
                 }
             }
@@ -82,7 +82,7 @@ impl Engine {
         }
     }
 
-    /// What is to be posted if this step is done.
+    /// The Event to post if this step succeeds.
     pub(super) fn event_of(&self, ip: &IpName, step: &Step, now: Instant) -> Option<PendingEvent> {
         let known = self.facts.ip(ip)?;
         let uid = known.uid.clone();
@@ -137,7 +137,7 @@ impl Engine {
                 message_of(conditions.reserved.as_ref()),
                 None,
             ),
-            // The Record that follows is worth an Event. What keeps it waiting is told when it lasts.
+            // The Record that follows posts an Event. If it is delayed for long, other notices say why.
             StatusWrite::Claim | StatusWrite::Revert => {
                 return self.claims.claimed(ip, before.as_ref(), begun);
             }
@@ -158,7 +158,7 @@ impl Engine {
         self.post(Regarding::Ip(ip.clone(), uid), reason, message);
     }
 
-    /// A claim was recorded: reports how long it took, and says whether the address was taken over.
+    /// Reports how long a recorded claim took. Returns `Moved` if the address was taken over, else `Attached`.
     fn report_recorded(&mut self, ip: &IpName, now: Instant) -> Reason {
         let recorded = self.claims.recorded(ip, now);
         match recorded.took {

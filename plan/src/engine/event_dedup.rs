@@ -1,4 +1,4 @@
-//! Which notices were posted already: each one once while it stays true.
+//! Deduplicates notices: each is posted once while it stays true.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -7,15 +7,15 @@ use core::time::Duration;
 use crate::step::Notice;
 use crate::time::Instant;
 
-/// A notice that was not true for this long is new again.
+/// A notice that was not true for this time is posted again.
 const FORGET_AFTER: Duration = Duration::from_mins(10);
 
-/// What was posted, and when it was last true.
+/// The posted notices, and when each was last true.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct EventDedup(BTreeMap<Notice, Instant>);
 
 impl EventDedup {
-    /// Those of the notices that were not posted yet.
+    /// Returns the notices that were not posted yet, and remembers all of them.
     pub(super) fn new_ones(&mut self, notices: Vec<Notice>, now: Instant) -> Vec<Notice> {
         let mut new = Vec::new();
         for notice in notices {
@@ -27,7 +27,7 @@ impl EventDedup {
         new
     }
 
-    /// Forgets notices that have not been true for long.
+    /// Removes notices that were not true for [`FORGET_AFTER`].
     pub(super) fn forget_old(&mut self, now: Instant) {
         self.0.retain(|_, last| now.since(*last) < FORGET_AFTER);
     }
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_true_for_long_takes_no_memory_and_what_was_true_lately_is_known() {
+    fn old_notices_take_no_memory_and_recent_ones_are_known() {
         let mut dedup = EventDedup::default();
         dedup.new_ones(vec![notice("x")], Instant::START);
         let known = dedup.clone();

@@ -1,4 +1,4 @@
-//! How long each part of a failover takes that a taint of ours begins: for the metrics.
+//! Measures each part of a failover that begins with the taint of Mooring: for metrics.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -9,32 +9,32 @@ use crate::names::{IpName, PodUid};
 use crate::objects::{Claim, DataPath, Ip};
 use crate::time::Instant;
 
-/// One that takes longer has no next pod, and is not measured.
+/// A failover that takes longer has no next pod, and is not measured.
 const LONGEST: Duration = Duration::from_mins(30);
 
 /// The parts of a failover, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FailoverPart {
-    /// From when the node was seen away to the taint.
+    /// From the time when the node was first seen as away to the taint.
     Detection,
-    /// To the deletion of the pod that has the address.
+    /// Until the pod that has the address is being deleted.
     Eviction,
-    /// To the binding of the next pod.
+    /// Until the next pod is bound to a node.
     Scheduling,
-    /// To the claim of the next pod.
+    /// Until the claim for the next pod.
     Claim,
-    /// To the answer of EC2 that the address is on the new interface.
+    /// Until EC2 answers that the address is on the new ENI.
     Ec2,
-    /// To the record of that.
+    /// Until the Record.
     Record,
-    /// To the `True` of the next pod, where the block asks for the node part.
+    /// Until the gate of the next pod is `True`, if the block uses the node part.
     Programming,
-    /// All of it.
+    /// The whole failover.
     Total,
 }
 
 impl FailoverPart {
-    /// The parts.
+    /// All parts, in order.
     pub const ALL: [Self; 8] = [
         Self::Detection,
         Self::Eviction,
@@ -46,7 +46,7 @@ impl FailoverPart {
         Self::Total,
     ];
 
-    /// The part in one word, for metrics.
+    /// The part as one word, for metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -67,20 +67,20 @@ impl FailoverPart {
 struct FailoverTimer {
     /// The pod that loses the address.
     loser: PodUid,
-    /// Since when its node is away.
+    /// Since when the node of that pod is away.
     away: Instant,
-    /// When the part before ended.
+    /// When the present part began.
     last: Instant,
-    /// The part that lasts.
+    /// The present part.
     part: FailoverPart,
 }
 
-/// The failovers that last.
+/// The failovers in progress.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct FailoverTimers(BTreeMap<IpName, FailoverTimer>);
 
 impl FailoverTimers {
-    /// The taint is set on a node that is away since then; these claims are there.
+    /// The taint was set on a node that is away since `away`; these claims are on it.
     pub(super) fn begin(&mut self, claims: Vec<(IpName, Claim)>, away: Instant, now: Instant) {
         let timers = claims.into_iter().map(|(ip, claim)| {
             let timer = FailoverTimer {
@@ -94,7 +94,7 @@ impl FailoverTimers {
         self.0.extend(timers);
     }
 
-    /// EC2 has answered an Assign of this IP.
+    /// EC2 has answered an Assign of this IP with success.
     pub(super) fn assigned(
         &mut self,
         ip: &IpName,
@@ -104,7 +104,7 @@ impl FailoverTimers {
         (timer.part == FailoverPart::Ec2).then(|| timer.ends(FailoverPart::Record, now))
     }
 
-    /// The parts that have ended by now.
+    /// The parts that have ended by now, and how long each took.
     pub(super) fn follow(
         &mut self,
         name: &IpName,
@@ -122,7 +122,7 @@ impl FailoverTimers {
             let Some(next) = timer.next_part(ip, facts) else {
                 break false;
             };
-            // A record without a call of this process: EC2 had done it before.
+            // There was no call of this process: EC2 had the address there already.
             if timer.part == FailoverPart::Ec2 {
                 timer.part = FailoverPart::Record;
             }
@@ -138,7 +138,7 @@ impl FailoverTimers {
         ended
     }
 
-    /// The IP is gone.
+    /// Removes the failover of an IP that is gone.
     pub(super) fn forget(&mut self, ip: &IpName) {
         self.0.remove(ip);
     }
@@ -149,14 +149,14 @@ impl FailoverTimers {
 }
 
 impl FailoverTimer {
-    /// The part that lasts has ended; the next begins.
+    /// Ends the present part and begins the next.
     fn ends(&mut self, next: FailoverPart, now: Instant) -> (FailoverPart, Duration) {
         let took = (self.part, now.since(self.last));
         (self.part, self.last) = (next, now);
         took
     }
 
-    /// The part that follows, if the one that lasts has ended.
+    /// The next part, if the present part has ended.
     fn next_part(&self, ip: &Ip, facts: &Facts) -> Option<FailoverPart> {
         use FailoverPart as Part;
         let claim = ip.status.claim.as_ref();
@@ -188,13 +188,13 @@ impl Facts {
         spec.is_some_and(|spec| spec.data_path == DataPath::NodePart)
     }
 
-    /// Is the pod being deleted, or gone?
+    /// True if the pod is being deleted or gone.
     fn is_leaving(&self, uid: &PodUid) -> bool {
         let seen = self.pods.get(uid);
         seen.is_none_or(|seen| seen.pod.deleting.is_some())
     }
 
-    /// Is another pod of the IP bound to a node?
+    /// True if another pod of the IP is bound to a node and not being deleted.
     fn has_bound_pod(&self, ip: &Ip, loser: &PodUid) -> bool {
         let pods = self.pods_of.of(&ip.name);
         let mut others = pods.filter(|uid| *uid != loser);

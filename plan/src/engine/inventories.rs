@@ -1,4 +1,4 @@
-//! The inventories that are due, begun.
+//! Begins the inventories that are due.
 
 use alloc::vec::Vec;
 
@@ -14,7 +14,7 @@ impl Engine {
         self.outbox.extend(effects);
     }
 
-    /// The inventories that are due, begun. [`Engine::poll`] does this; a model checker chooses the moment itself.
+    /// Begins the inventories that are due. [`Engine::poll`] does this; a model checker chooses the time itself.
     pub fn reconcile_inventories(&mut self, now: Instant) -> Vec<Effect> {
         let wanted = self.facts.subnets_wanted();
         let mut effects = Vec::new();

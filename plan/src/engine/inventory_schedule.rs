@@ -1,4 +1,4 @@
-//! When each subnet's interfaces are listed: one inventory at a time for each subnet that a block names.
+//! Decides when the ENIs of a subnet are listed: one inventory at a time for each subnet that a block names.
 //! Rule: R1.12.
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -10,15 +10,15 @@ use crate::time::Instant;
 /// The inventories in flight, and those that wait for a token.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct InventorySchedule {
-    /// When each was begun.
+    /// When each inventory in flight was begun.
     pub(super) running: BTreeMap<SubnetId, Instant>,
     pub(super) no_token: BTreeMap<SubnetId, Instant>,
-    /// The subnets that were reported last.
+    /// The subnets in the last report.
     pub(super) shown: BTreeSet<SubnetId>,
 }
 
 impl InventorySchedule {
-    /// It has ended; when it was begun. None: there was none.
+    /// The inventory has ended. Returns when it was begun; None if none was in flight.
     pub(super) fn ended(&mut self, subnet: &SubnetId) -> Option<Instant> {
         self.running.remove(subnet)
     }
@@ -27,7 +27,7 @@ impl InventorySchedule {
         self.shown.clear();
     }
 
-    /// When the next one is due.
+    /// When the next inventory is due.
     pub(super) fn next(&self, facts: &Facts) -> Option<Instant> {
         let wanted = facts.subnets_wanted().into_iter();
         let idle = wanted.filter(|subnet| !self.running.contains_key(subnet));

@@ -1,19 +1,20 @@
-//! What changes when this process begins or ceases to lead.
+//! Begin and end of leadership.
 //! Rules: R6.9, R6.12.
 
 use super::{Completion, Effect, Engine, Pacing, Report};
 use crate::time::Instant;
 
 impl Engine {
-    /// Does it lead, and has every kind been listed? Nothing is decided else.
+    /// True if this process leads and every kind was listed. Otherwise nothing is decided.
     #[must_use]
     pub const fn leading(&self) -> bool {
         self.leading
     }
 
-    /// Notices that leadership begins or ends.
+    /// Handles the begin and the end of leadership.
     pub(super) fn follow_leadership(&mut self, now: Instant) {
-        // What is listed after it has begun to lead would not be read before it is acted on.
+        // Every kind must be listed first: IPs that are listed later would not be read (quorum) before decisions use
+        // them.
         let leading = self.leadership.holds(now) && self.facts.synced();
         if leading == self.leading {
             return;
@@ -32,8 +33,7 @@ impl Engine {
         }
     }
 
-    /// Every IP is read before anything is decided from it: all of them in one list, where that is one answer instead of
-    /// many.
+    /// Every IP is read before anything is decided from it: in one list of all IPs if there are several.
     fn list_ips(&mut self, now: Instant) {
         let several = self.facts.ip_names().nth(1).is_some();
         if self.pacing == Pacing::On && several && self.listing.is_none() {
@@ -42,13 +42,13 @@ impl Engine {
         }
     }
 
-    /// Takes the list. What is not in it, or all if it failed, is read one by one.
+    /// Handles the list. IPs that are not in it, or all IPs if it failed, are read one by one.
     pub(super) fn ips_listed(&mut self, completion: Completion, now: Instant) {
         let Some(begun) = self.listing.take() else {
             return;
         };
         self.apply_all(completion, begun, now);
-        // One that was begun before another process led says nothing.
+        // A list that began before this process led (again) is not used.
         if self.leading && !self.facts.led_since(begun) {
             self.list_ips(now);
         }

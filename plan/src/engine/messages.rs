@@ -1,4 +1,4 @@
-//! What goes into the engine and what comes out of it.
+//! The input and output types of the engine.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -12,20 +12,20 @@ use crate::names::{BlockName, IpName, NodeName, SubnetId};
 use crate::outcome::{Action, Outcome};
 use crate::step::{BlockStep, CallGroup, Moved, NodeStep, Notice, Read, Write};
 
-/// What an engine is told.
+/// The input of an engine.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Event {
-    /// A watch shows something.
+    /// A fact from a watch.
     Fact(Fact),
     /// An effect has ended.
     Completed(Work, Completion),
     /// A request of [`Effect::Calls`] has ended.
     Called(CallGroup, Vec<(IpName, Address)>, Result<(), CallError>),
-    /// What the lease says now.
+    /// The present leadership, according to the lease.
     Leadership(Leadership),
 }
 
-/// What can be in flight: the key of an effect and of its completion.
+/// The key that connects an effect with its completion.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Work {
     /// A step of an IP.
@@ -40,12 +40,12 @@ pub enum Work {
     Ips,
 }
 
-/// What came of an effect.
+/// The result of an effect.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Completion {
-    /// What its answers say.
+    /// The facts from its answers.
     pub facts: Vec<Fact>,
-    /// The reads of EC2 that were made, and how each failed; None: it did not.
+    /// The reads of EC2 that were made, and how each failed; None: it succeeded.
     pub called: Vec<(Action, Option<Outcome>)>,
 }
 
@@ -64,7 +64,7 @@ impl From<Vec<Fact>> for Completion {
     }
 }
 
-/// What is to be done.
+/// A request of the engine to its caller.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
     /// A read for an IP. It ends with [`Work::Ip`].
@@ -75,50 +75,50 @@ pub enum Effect {
         ip: IpName,
         /// The write.
         write: Write,
-        /// Does it bring the address to another place?
+        /// Whether the write records the address at another place than before.
         moved: Moved,
     },
-    /// One request to EC2 for the addresses of these IPs. It ends with [`Event::Called`].
+    /// One request to EC2 for these addresses. It ends with [`Event::Called`].
     Calls(CallGroup, Vec<(IpName, Address)>),
     /// Requests for a block, in any order. They end together with [`Work::Block`].
     BlockSteps(BlockName, Vec<BlockStep>),
     /// A request for a node. It ends with [`Work::Node`].
     NodeStep(NodeName, NodeStep),
-    /// A complete list of a subnet's interfaces. It ends with [`Work::Inventory`].
+    /// A complete list of the ENIs of a subnet. It ends with [`Work::Inventory`].
     Inventory(SubnetId),
     /// A quorum list of all IPs. It ends with [`Work::Ips`].
     ListIps,
     /// Post a Kubernetes Event. Nothing waits for it.
     Post(Notice),
-    /// Something for metrics and logs.
+    /// A report for metrics and logs.
     Report(Report),
 }
 
-/// What metrics and logs show.
+/// Values for metrics and logs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Report {
     /// Every kind has been listed.
     Synced,
-    /// This process decides from now on, or no longer.
+    /// True if this process leads and decides from now on.
     Leading(bool),
-    /// A claim was recorded; the time since it began.
+    /// A claim was recorded. The time since the claim began.
     Attached(Duration),
-    /// The same of a claim that took the address from another place or pod.
+    /// As [`Self::Attached`], for a claim that took the address from another place or pod.
     Moved(Duration),
-    /// A part of a failover that a taint of ours began has ended; how long it took.
+    /// A part of a failover that began with the taint of Mooring has ended. The time that it took.
     Failover(FailoverPart, Duration),
-    /// An inventory of a subnet contradicts EC2's own answers.
+    /// An inventory of a subnet contradicts earlier answers of EC2.
     Contradicted(SubnetId, Contradiction),
-    /// How many addresses of each block are in each state.
+    /// Number of addresses per block and state.
     Addresses(BTreeMap<(BlockName, &'static str), u64>),
-    /// How many addresses of each block with a probe its target sees, or does not see.
+    /// Number of verified and not verified addresses per block with a probe.
     Probed(BTreeMap<(BlockName, &'static str), u64>),
-    /// Is the release brake of this block engaged?
+    /// Whether the release brake of this block is engaged.
     Brake(BlockName, bool),
-    /// The subnets that are listed from now on, and no others.
+    /// All subnets for which inventories are taken from now on.
     Subnets(Vec<SubnetId>),
-    /// A complete inventory; the time since it began.
+    /// An inventory is complete. The time that it took.
     Inventory(SubnetId, Duration),
-    /// How many calls of this action may be made at once.
+    /// Number of calls of this action that may be made now.
     Tokens(Action, u64),
 }

@@ -1,4 +1,4 @@
-//! When nodes are looked at, and which of their steps are in flight.
+//! Decides when nodes are checked, and keeps their steps in flight.
 
 use alloc::collections::BTreeMap;
 use core::time::Duration;
@@ -7,15 +7,15 @@ use crate::names::NodeName;
 use crate::step::NodeStep;
 use crate::time::Instant;
 
-/// Nodes are looked at no more often than this: facts come in crowds.
+/// Minimum time between two checks of the nodes: many facts can come at once.
 const BETWEEN: Duration = Duration::from_millis(20);
 
-/// The steps of nodes that are in flight, and when to look for the next.
+/// The steps of nodes in flight, and when to check the nodes again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct NodeSchedule {
     pub(super) running: BTreeMap<NodeName, Running>,
     pub(super) looked: Instant,
-    /// None: when a fact says that something has changed.
+    /// When to check again. None: after the next fact that changes something.
     pub(super) next: Option<Instant>,
 }
 

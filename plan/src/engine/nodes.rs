@@ -1,4 +1,4 @@
-//! What fast failover does for nodes: one step of a node in flight.
+//! Runs the steps of fast failover: at most one step per node is in flight.
 
 use alloc::vec::Vec;
 
@@ -10,10 +10,10 @@ use crate::outcome::Action;
 use crate::step::{Checks, NodeStep};
 use crate::time::Instant;
 
-/// The most steps of nodes in flight: all nodes of a zone can go at once.
+/// Maximum number of steps of nodes in flight: all nodes of a zone can fail at once.
 const AT_ONCE: usize = 8;
 impl Engine {
-    /// Begins what nodes need.
+    /// Begins the steps of nodes that are due.
     pub(super) fn begin_nodes(&mut self, now: Instant) {
         if self.nodes.next.is_some_and(|next| next <= now) {
             let effects = self.reconcile_nodes(now);
@@ -21,8 +21,8 @@ impl Engine {
         }
     }
 
-    /// The steps that nodes need, begun. [`Engine::poll`] does this; a caller without [`super::Pacing`] chooses the
-    /// moment itself.
+    /// Begins the steps that nodes need. [`Engine::poll`] does this; a caller with [`super::Pacing::Off`] chooses the
+    /// time itself.
     pub fn reconcile_nodes(&mut self, now: Instant) -> Vec<Effect> {
         let mut effects = Vec::new();
         if !self.leading {
@@ -30,7 +30,7 @@ impl Engine {
         }
         let (steps, mut next) = self.facts.node_steps(now);
         for (name, step) in steps {
-            // Each that ends leads to the next look.
+            // The end of a step leads to the next check.
             if self.nodes.running.contains_key(&name) || self.nodes.running.len() >= AT_ONCE {
                 continue;
             }
@@ -54,7 +54,7 @@ impl Engine {
     /// Takes the tokens for the calls of a step.
     ///
     /// # Errors
-    /// The moment to ask again.
+    /// No token is available: when to try again.
     fn tokens_of(&mut self, step: &NodeStep, now: Instant) -> Result<(), Instant> {
         match step {
             NodeStep::Ask(_, checks) => {
@@ -74,7 +74,7 @@ impl Engine {
         }
     }
 
-    /// EC2 has answered an Assign of an IP.
+    /// EC2 has answered an Assign of an IP with success.
     pub(super) fn failover_assigned(&mut self, ip: &IpName, now: Instant) {
         if let Some((part, took)) = self.failovers.assigned(ip, now) {
             self.report(Report::Failover(part, took));

@@ -1,4 +1,4 @@
-//! The Event that is posted once a write is done.
+//! The Event to post when a write succeeds.
 
 use alloc::boxed::Box;
 use alloc::string::String;
@@ -8,18 +8,18 @@ use crate::names::IpUid;
 use crate::objects::{Claim, IpStatus};
 use crate::step::StatusWrite;
 
-/// What is posted once a write is done.
+/// The Event to post when a write succeeds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum PendingEvent {
-    /// Of a status write.
+    /// For a status write.
     Status(Box<StatusEvent>),
-    /// Of a reservation that was let go.
+    /// For the release of a reservation.
     Released(IpUid, Address),
-    /// Of the removal of an annotation `take-from` that was of no use: what is told.
+    /// For the removal of an annotation `take-from` without effect, with the message.
     TakeFromUnused(IpUid, String),
 }
 
-/// A status write: what it is, what was there before, what is there then.
+/// A status write: its type, the claim before it, and the new status.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct StatusEvent {
     pub(super) uid: IpUid,

@@ -1,4 +1,4 @@
-//! The steps of IPs: one in flight for each.
+//! Reconciles IPs: at most one step per IP is in flight.
 
 use alloc::vec::Vec;
 use core::time::Duration;
@@ -11,39 +11,39 @@ use crate::outcome::Action;
 use crate::step::{Moved, Read, StatusWrite, Step, Write};
 use crate::time::Instant;
 
-/// The most requests for IPs in flight (R6.4): the API server's own limits for one client are higher.
+/// Maximum number of requests for IPs in flight (R6.4). The limits of the API server for one client are higher.
 pub(super) const AT_ONCE: usize = 64;
-/// A call for which the lease does not last long enough is considered again after this long.
+/// Time until a call is tried again for which too little of the lease was left.
 pub(super) const CALL_AGAIN: Duration = Duration::from_millis(500);
 
 impl Engine {
-    /// Begins what queued IPs need.
+    /// Begins the steps of queued IPs.
     pub(super) fn begin_steps(&mut self, now: Instant) {
         if self.listing.is_some() {
             return;
         }
         self.queue.promote_due(now);
+        self.repeats.forget_old(now);
         while self.requests() < AT_ONCE {
             let Some(ip) = self.queue.pop() else { return };
             match self.reconcile(&ip, now) {
                 Reconciled::Begun(effect) => self.outbox.push_back(effect),
                 Reconciled::Later(due) => self.queue.at(ip, due.max(now.plus(SHORTEST_TIMER))),
-                // Its completion, or the next event, queues it again.
+                // The completion of its step, or the next event, queues the IP again.
                 Reconciled::Nothing => {}
             }
         }
     }
 
-    /// The next step for an IP, begun if it may begin now. [`Engine::poll`] does this for each queued IP; a model
-    /// checker chooses the IP itself.
+    /// Decides the next step of an IP, and begins it if possible. [`Engine::poll`] does this for each queued IP; a
+    /// model checker chooses the IP itself.
     pub fn reconcile(&mut self, ip: &IpName, now: Instant) -> Reconciled {
         if !self.leading || self.in_flight.contains_key(ip) {
             return Reconciled::Nothing;
         }
-        // First, since this forgets the failover of an IP that is gone.
+        // This is first because the code below removes the failover of an IP that is gone.
         self.follow_failover(ip, now);
         if !self.facts.knows(ip) {
-            self.repeats.forget(ip);
             self.claims.dropped(ip);
             self.calls.forget(ip);
             self.failovers.forget(ip);
@@ -55,7 +55,6 @@ impl Engine {
         let wait = || again.map_or(Reconciled::Nothing, Reconciled::Later);
         let Some(step) = decision.step else {
             self.calls.remove(ip);
-            self.repeats.forget(ip);
             return wait();
         };
         if let Err(due) = self.may_begin(ip, &step, now) {
@@ -63,7 +62,7 @@ impl Engine {
             return Reconciled::Later(again.map_or(due, |again| due.min(again)));
         }
         match step {
-            // What can go with others waits until no more of them can be decided now.
+            // A call waits until all queued IPs are decided, so that several calls can share a request.
             Step::Call(call) if self.is_paced() => {
                 self.calls.push(ip, &call, now);
                 wait()
@@ -73,12 +72,12 @@ impl Engine {
                 Reconciled::Begun(self.send(call.group(), members, now))
             }
             Step::Read(read) => {
-                self.begin(ip, Step::Read(read.clone()), now);
+                self.begin(ip, &Step::Read(read.clone()), now);
                 Reconciled::Begun(Effect::Read(ip.clone(), read))
             }
             Step::Write(write) => {
                 let moved = self.moved(ip, &write);
-                self.begin(ip, Step::Write(write.clone()), now);
+                self.begin(ip, &Step::Write(write.clone()), now);
                 if let Write::Reserve { address, .. } = &write {
                     let begun = Fact::ReserveBegun(ip.clone(), *address);
                     self.apply_fact(begun, now, now);
@@ -92,10 +91,10 @@ impl Engine {
         }
     }
 
-    /// May a step begin now?
+    /// Checks that a step may begin now.
     ///
     /// # Errors
-    /// When to ask again.
+    /// When to try again.
     fn may_begin(&mut self, ip: &IpName, step: &Step, now: Instant) -> Result<(), Instant> {
         if self.is_paced() {
             self.repeats.check(ip, step, now)?;
@@ -107,7 +106,7 @@ impl Engine {
         }
     }
 
-    fn begin(&mut self, ip: &IpName, step: Step, now: Instant) {
+    fn begin(&mut self, ip: &IpName, step: &Step, now: Instant) {
         self.calls.remove(ip);
         let mut flight = InFlight {
             begun: now,
@@ -115,14 +114,14 @@ impl Engine {
             concerns: Vec::new(),
         };
         if self.is_paced() {
-            flight.event = self.event_of(ip, &step, now);
-            flight.concerns = self.concerns(ip, &step);
+            flight.event = self.event_of(ip, step, now);
+            flight.concerns = self.concerns(ip, step);
             self.repeats.began(ip, step, now);
         }
         self.in_flight.insert(ip.clone(), flight);
     }
 
-    /// Does this write record the address at another place than before?
+    /// Whether this write records the address at another place than before.
     fn moved(&self, ip: &IpName, write: &Write) -> Moved {
         let Write::Status {
             change: StatusWrite::Record,
@@ -137,13 +136,13 @@ impl Engine {
     }
 }
 
-/// What a reconciliation of an IP led to.
+/// The result of a reconciliation of an IP.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reconciled {
-    /// This is in flight from now on.
+    /// This effect is in flight now.
     Begun(Effect),
-    /// Nothing before then, unless an event comes.
+    /// Nothing to do until this time, unless an event comes.
     Later(Instant),
-    /// Nothing until an event comes.
+    /// Nothing to do until an event comes.
     Nothing,
 }

@@ -1,7 +1,8 @@
-//! The backoff of a step that is decided again and again although nothing failed: it must not be requested a
-//! thousand times a second.
+//! Backoff for a step that is decided again and again although nothing failed: another client reverts it, or a read
+//! does not help. Without it, the step could be requested a hundred times a second.
+//! Rule: R5.33.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -10,44 +11,53 @@ use crate::names::IpName;
 use crate::step::Step;
 use crate::time::Instant;
 
-/// No wait before this many: reads are repeated within one round of a move.
+/// Number of begins before the first wait: one move can need the same read several times.
 const FREE: u32 = 4;
-/// A step that was not repeated for this long is forgotten. Longer than any wait, so that waiting is no pause.
-const FORGET_AFTER: Duration = Duration::from_secs(5);
+/// A step that was not repeated for this time is forgotten. It is longer than any wait, so that a wait does not reset
+/// the count.
+const FORGET_AFTER: Duration = Duration::from_secs(2);
 
-/// The steps that each IP began lately. They are counted apart, so that a write that is refused for good
-/// waits although reads come between.
+/// The recent steps of each IP. Each step has its own count, so that a write that always fails gets a backoff even
+/// with reads in between.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct RepeatLimiter {
     begun: BTreeMap<IpName, Vec<Begun>>,
+    /// The IPs that began a step, and when; the oldest first.
+    order: VecDeque<(Instant, IpName)>,
 }
 
-/// A step that began.
+/// A step that began, without versions: after each write of another client the same write has another version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Begun {
     step: Step,
     times: u32,
     latest: Instant,
-    /// None: it may begin at once.
+    /// The present backoff; None: the step may begin at once.
     backoff: Option<Backoff>,
 }
 
 impl RepeatLimiter {
-    /// May this step begin now?
+    /// Checks that this step may begin now.
     ///
     /// # Errors
-    /// When it may.
+    /// When it may begin.
     pub(super) fn check(&self, ip: &IpName, step: &Step, now: Instant) -> Result<(), Instant> {
-        let mut begun = self.begun.get(ip).into_iter().flatten();
-        let begun = begun.find(|begun| begun.step == *step && !begun.is_forgotten(now));
+        let Some(begun) = self.begun.get(ip) else {
+            return Ok(());
+        };
+        let step = step.without_versions();
+        let mut begun = begun.iter();
+        let begun = begun.find(|begun| begun.step == step && !begun.is_forgotten(now));
         let until = begun.and_then(|begun| Some(begun.backoff.as_ref()?.until));
         until.filter(|until| now < *until).map_or(Ok(()), Err)
     }
 
-    /// It has begun.
-    pub(super) fn began(&mut self, ip: &IpName, step: Step, now: Instant) {
+    /// Notes that a step has begun.
+    pub(super) fn began(&mut self, ip: &IpName, step: &Step, now: Instant) {
+        let step = step.without_versions();
+        self.order.push_back((now, ip.clone()));
+        self.forget_old(now);
         let begun = self.begun.entry(ip.clone()).or_default();
-        begun.retain(|begun| !begun.is_forgotten(now));
         let Some(again) = begun.iter_mut().find(|begun| begun.step == step) else {
             begun.push(Begun {
                 step,
@@ -64,9 +74,18 @@ impl RepeatLimiter {
         }
     }
 
-    /// The IP is at rest, or gone.
-    pub(super) fn forget(&mut self, ip: &IpName) {
-        self.begun.remove(ip);
+    /// Removes the steps that were not repeated for long.
+    pub(super) fn forget_old(&mut self, now: Instant) {
+        let is_old = |(begun, _): &mut (Instant, IpName)| begun.plus(FORGET_AFTER) <= now;
+        while let Some((_, ip)) = self.order.pop_front_if(is_old) {
+            let Some(begun) = self.begun.get_mut(&ip) else {
+                continue;
+            };
+            begun.retain(|begun| !begun.is_forgotten(now));
+            if begun.is_empty() {
+                self.begun.remove(&ip);
+            }
+        }
     }
 }
 
@@ -83,8 +102,8 @@ mod tests {
     use core::time::Duration;
 
     use super::{FORGET_AFTER, FREE, RepeatLimiter};
-    use crate::names::IpName;
-    use crate::step::{Read, Step};
+    use crate::names::{IpName, ResourceVersion};
+    use crate::step::{Read, Step, Write};
     use crate::time::Instant;
 
     fn run(steps: &[Step], from: Instant, to: Instant) -> usize {
@@ -94,7 +113,7 @@ mod tests {
             let step = steps[began % steps.len()].clone();
             match limiter.check(&ip, &step, now) {
                 Ok(()) => {
-                    limiter.began(&ip, step, now);
+                    limiter.began(&ip, &step, now);
                     began += 1;
                     now = now.plus(Duration::from_millis(1));
                 }
@@ -126,6 +145,19 @@ mod tests {
     }
 
     #[test]
+    fn the_same_write_of_another_version_is_a_repetition() {
+        let mut steps = Vec::new();
+        for version in 0..1000 {
+            steps.push(Step::Write(Write::AddFinalizer {
+                ip: IpName::from("a"),
+                version: ResourceVersion(version),
+            }));
+        }
+        let began = run(&steps, Instant::START, Instant::from_secs(60));
+        assert!(began <= 110, "{began} writes");
+    }
+
+    #[test]
     fn different_steps_never_wait() {
         let steps: Vec<Step> = (0..500).map(|number| read(&number.to_string())).collect();
         assert_eq!(run(&steps, Instant::START, Instant::from_millis(500)), 500);
@@ -135,9 +167,9 @@ mod tests {
     fn a_step_that_waits_holds_no_other_one() {
         let (mut limiter, ip) = (RepeatLimiter::default(), IpName::from("a"));
         let now = Instant::START;
-        limiter.began(&ip, read("b"), now);
+        limiter.began(&ip, &read("b"), now);
         for _ in 0..FREE {
-            limiter.began(&ip, read("a"), now);
+            limiter.began(&ip, &read("a"), now);
         }
         assert!(limiter.check(&ip, &read("a"), now).is_err());
         assert_eq!(limiter.check(&ip, &read("b"), now), Ok(()));
@@ -148,14 +180,27 @@ mod tests {
     fn a_step_that_was_not_repeated_for_long_is_new_again() {
         let (mut limiter, ip) = (RepeatLimiter::default(), IpName::from("a"));
         for _ in 0..FREE {
-            limiter.began(&ip, read("a"), Instant::START);
+            limiter.began(&ip, &read("a"), Instant::START);
         }
         let later = Instant::START.plus(FORGET_AFTER);
         for _ in 1..FREE {
             assert_eq!(limiter.check(&ip, &read("a"), later), Ok(()));
-            limiter.began(&ip, read("a"), later);
+            limiter.began(&ip, &read("a"), later);
         }
         assert_eq!(limiter.check(&ip, &read("a"), later), Ok(()));
+    }
+
+    #[test]
+    fn nothing_is_kept_of_a_step_that_was_not_repeated_for_long() {
+        let mut limiter = RepeatLimiter::default();
+        let half = Instant::START.plus(FORGET_AFTER / 2);
+        limiter.began(&IpName::from("a"), &read("a"), Instant::START);
+        limiter.began(&IpName::from("b"), &read("b"), Instant::START);
+        limiter.began(&IpName::from("b"), &read("b"), half);
+        limiter.forget_old(Instant::START.plus(FORGET_AFTER));
+        assert_eq!(limiter.begun.len(), 1);
+        limiter.forget_old(half.plus(FORGET_AFTER));
+        assert_eq!(limiter, RepeatLimiter::default());
     }
 
     #[test]
@@ -164,7 +209,7 @@ mod tests {
         for second in (0..100).step_by(5) {
             let now = Instant::from_secs(second);
             assert_eq!(limiter.check(&ip, &read("a"), now), Ok(()), "{second}");
-            limiter.began(&ip, read("a"), now);
+            limiter.began(&ip, &read("a"), now);
         }
     }
 }

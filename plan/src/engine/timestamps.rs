@@ -1,4 +1,4 @@
-//! Every moment that the engine remembers beside its facts, for a model checker. See [`crate::facts::Facts`].
+//! Access to the moments in the engine, apart from its facts, for a model checker. See [`crate::facts::Facts`].
 
 use alloc::vec::Vec;
 
@@ -8,13 +8,13 @@ use crate::step::{CallGroup, Step};
 use crate::time::Instant;
 
 impl Engine {
-    /// The facts, for a model checker that moves their moments.
+    /// The facts, for a model checker that changes their moments.
     pub const fn facts_mut(&mut self) -> &mut crate::facts::Facts {
         &mut self.facts
     }
 
-    /// Forgets when the steps in flight were begun, but whether that was since this process began to lead: nothing
-    /// else depends on it where each read is answered at once.
+    /// Replaces the begin of each step in flight, and keeps only whether this process led at that time. Nothing else
+    /// depends on it if each read is answered at once.
     pub fn forget_when_steps_began(&mut self, now: Instant) {
         for flight in self.in_flight.values_mut() {
             let since = flight.begun >= self.facts.led_since;
@@ -22,12 +22,12 @@ impl Engine {
         }
     }
 
-    /// Shows when each inventory in flight was begun to `change`, which may move it.
+    /// Calls `change` with the begin of each inventory in flight; `change` may modify it.
     pub fn each_inventory_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
         self.inventories.each_moment(change);
     }
 
-    /// Begins the next request of a group, with the calls that are decided now, whatever time they have waited.
+    /// Begins the next request of a group with the calls that are decided now, without any wait.
     pub fn begin_together(&mut self, group: &CallGroup, now: Instant) {
         let ips: Vec<IpName> = self.facts.ip_names().cloned().collect();
         for ip in ips {
@@ -44,13 +44,13 @@ impl Engine {
         self.calls.forget_moments();
     }
 
-    /// Is a step of this IP in flight?
+    /// True if a step of this IP is in flight.
     #[must_use]
     pub fn is_in_flight(&self, ip: &IpName) -> bool {
         self.in_flight.contains_key(ip)
     }
 
-    /// The next queued IP, taken from the queue: for a caller that reconciles all IPs itself.
+    /// Removes the next IP from the queue and returns it, for a caller that reconciles all IPs itself.
     pub fn next_queued(&mut self) -> Option<IpName> {
         self.queue.pop()
     }

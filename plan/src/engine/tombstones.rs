@@ -1,5 +1,5 @@
-//! Tombstones: UIDs of IPs that are gone. An answer can come later than the event that its object is gone. It
-//! must not bring the object back: no event would ever say again that it is gone.
+//! Tombstones: UIDs of IPs that are gone. An answer can come after the watch event that its object is gone. It must not
+//! add the object again, because no further event would remove it.
 //! Rule: R1.23.
 
 use alloc::collections::VecDeque;
@@ -9,7 +9,7 @@ use crate::names::IpUid;
 use crate::step::Read;
 use crate::time::Instant;
 
-/// The most that are kept: answers come within seconds.
+/// Maximum number of tombstones. It is enough because answers come within seconds.
 const CAPACITY: usize = 1024;
 
 /// UIDs of IPs that are gone. A UID is never used again.
@@ -17,7 +17,7 @@ const CAPACITY: usize = 1024;
 pub(super) struct Tombstones(VecDeque<IpUid>);
 
 impl Tombstones {
-    /// The fact, without what is known to be gone. `begun` is when the request that it answers was begun.
+    /// Removes IPs that are gone from a fact. `begun` is when the request that it answers was begun.
     pub(super) fn filter(&mut self, fact: Fact, begun: Instant, facts: &Facts) -> Fact {
         match fact {
             Fact::Wrote {
@@ -38,7 +38,7 @@ impl Tombstones {
                 ips.retain(|ip| !self.0.contains(&ip.uid));
                 Fact::IpsRead(ips)
             }
-            // The one that a watch names: another of its name may be known already.
+            // The UID of the event counts: another IP of the same name can be known already.
             Fact::IpGone(name, uid) => {
                 self.add(uid.clone());
                 Fact::IpGone(name, uid)
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_read_did_not_find_before_an_ip_was_made_is_not_that_ip() {
+    fn a_read_before_the_creation_of_an_ip_does_not_remove_it() {
         let mut facts = Facts::new(Settings {
             inventory_interval: Duration::from_secs(1),
         });

@@ -1,11 +1,11 @@
-//! Which IPs are to be reconciled: now, in the order in which they were queued, or at a time.
+//! The queue of IPs that need a reconciliation: now, in the order in which they were queued, or at a later time.
 
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::names::IpName;
 use crate::time::Instant;
 
-/// IPs that are to be reconciled.
+/// IPs that need a reconciliation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct WorkQueue {
     order: VecDeque<IpName>,
@@ -15,7 +15,7 @@ pub(super) struct WorkQueue {
 }
 
 impl WorkQueue {
-    /// To be reconciled now; once, however often it is queued.
+    /// Queues an IP for now. An IP that is queued already is not added again.
     pub(super) fn push(&mut self, ip: IpName) {
         if self.queued.insert(ip.clone()) {
             self.order.push_back(ip);
@@ -30,7 +30,7 @@ impl WorkQueue {
         }
     }
 
-    /// The next one. Its timer is cancelled: its reconciliation sets a new one.
+    /// Removes and returns the next IP. Its timer is cancelled: the reconciliation sets a new one.
     pub(super) fn pop(&mut self) -> Option<IpName> {
         let ip = self.order.pop_front()?;
         self.queued.remove(&ip);
@@ -38,7 +38,7 @@ impl WorkQueue {
         Some(ip)
     }
 
-    /// To be reconciled then, unless it is queued before.
+    /// Sets the timer of an IP: it is queued at this time, unless it is queued before.
     pub(super) fn at(&mut self, ip: IpName, moment: Instant) {
         self.cancel(&ip);
         self.timers.insert((moment, ip.clone()));
@@ -51,7 +51,7 @@ impl WorkQueue {
         }
     }
 
-    /// Queues those whose time has come.
+    /// Queues the IPs whose timer has expired.
     pub(super) fn promote_due(&mut self, now: Instant) {
         while self
             .timers
@@ -65,7 +65,7 @@ impl WorkQueue {
         }
     }
 
-    /// When the next timer fires.
+    /// When the next timer expires.
     pub(super) fn next_timer(&self) -> Option<Instant> {
         self.timers.first().map(|(moment, _)| *moment)
     }

@@ -1,15 +1,15 @@
-//! Addresses in rows, so that a search for one that is not among them passes over thousands at once.
+//! A set of addresses as rows (ranges without gaps), so that a search for a free address skips thousands at once.
 
 use alloc::collections::BTreeMap;
 
 use crate::address::Address;
 
-/// A set of addresses, as the rows of those in sequence: the first of each, and its last. No two rows touch.
+/// A set of addresses as rows of consecutive addresses: first address to last address. No two rows are adjacent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct AddressRows(BTreeMap<u32, u32>);
 
 impl AddressRows {
-    /// The last of the addresses in sequence from this one on; None: this one is not among them.
+    /// The last address of the row from this address on; None if the set does not contain this address.
     pub(super) fn last_from(&self, address: Address) -> Option<Address> {
         self.row_of(u32::from(address))
             .map(|(_, last)| Address::from(last))
@@ -68,7 +68,7 @@ mod tests {
     fn the_last_address_of_a_full_block_is_found_with_two_questions() {
         let range = BlockRange::parse("10.0.0.0/16", []).expect("a CIDR");
         let (first, last) = (0x0a00_0000, 0x0a00_ffff);
-        // In an order that joins rows at both ends.
+        // In this order, an added address joins rows at both ends.
         let odd = (first..last).filter(|at| at % 2 == 1);
         let rows = rows(odd.chain((first..last).filter(|at| at % 2 == 0)));
         let mut questions = 0;
@@ -102,7 +102,7 @@ mod tests {
                 });
                 prop_assert_eq!(rows.last_from(Address::from(at)), last.map(Address::from));
             }
-            // As it would be without what was removed.
+            // The result equals a set to which the removed addresses were never added.
             prop_assert_eq!(rows, self::rows(set));
         }
     }

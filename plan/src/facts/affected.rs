@@ -1,5 +1,5 @@
-//! Which IPs a fact may change the decisions of: too few would be forgotten, too many cost every one of
-//! thousands a look. Where it is not sure, more.
+//! Finds the IPs whose decisions a fact can change. A missing IP would not be reconciled; too many IPs cost time. If it
+//! is not certain, an IP is included.
 //! Rule: R1.4.
 
 use alloc::collections::BTreeSet;
@@ -10,21 +10,21 @@ use crate::names::{BlockName, InstanceId, InterfaceId, IpName, NodeName, SubnetI
 use crate::objects::{Block, ClaimPhase, Ip, Pod, Reservation};
 use crate::time::Instant;
 
-/// What a fact may change the decisions of.
+/// The IPs whose decisions a fact can change.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Affected {
-    /// Nothing: it said what was known.
+    /// None: the fact was known already.
     Nothing,
     /// One IP.
     One(IpName),
-    /// These, or none; and blocks.
+    /// These IPs (possibly none), and blocks.
     Several(BTreeSet<IpName>),
-    /// Any of them.
+    /// All IPs, and blocks.
     All,
 }
 
 impl Affected {
-    /// Either is touched.
+    /// The union of both.
     pub(super) fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::All, _) | (_, Self::All) => Self::All,
@@ -43,7 +43,7 @@ impl Affected {
         }
     }
 
-    /// These IPs, and nothing of a block.
+    /// These IPs. An empty set affects nothing, not even blocks.
     pub(super) fn of(ips: BTreeSet<IpName>) -> Self {
         let mut each = ips.iter();
         match (each.next(), each.next()) {
@@ -55,8 +55,8 @@ impl Affected {
 }
 
 impl Facts {
-    /// Claimed for the Node, with a pod there, or with one that waits for a node; and so for the others that
-    /// name the instance that it names or named, since one of them is accepted.
+    /// The IPs that are claimed for the Node, have a pod there, or have a pod that waits for a node. This includes all
+    /// other Nodes that name the present or former instance of the Node, since only one of them is accepted.
     pub(super) fn affected_by_node(
         &self,
         name: &NodeName,
@@ -75,7 +75,7 @@ impl Facts {
         touched
     }
 
-    /// A slot of the interface may be free: whose pods wait on its machine.
+    /// A slot of the ENI can be free: the IPs whose pods wait on its instance.
     pub(crate) fn affected_by_room(&self, interface: &InterfaceId) -> BTreeSet<IpName> {
         let shown = self
             .subnets
@@ -97,7 +97,7 @@ impl Facts {
         waiting.collect()
     }
 
-    /// Labelled for the IP, or named by it.
+    /// The IP in the label of the pod, and the IPs that name the pod.
     pub(super) fn affected_by_pod(&self, pod: &Pod) -> BTreeSet<IpName> {
         self.index
             .ips_naming(&pod.key)
@@ -106,7 +106,7 @@ impl Facts {
             .collect()
     }
 
-    /// The IPs that it names, and those that its address matters to.
+    /// The IPs that the reservation names, and those that have or want its address.
     pub(super) fn affected_by_reservation(&self, held: &Reservation) -> BTreeSet<IpName> {
         let uids = held.label.iter().chain(&held.owner);
         let named = uids.filter_map(|uid| self.index.ip_of_uid(uid));
@@ -118,7 +118,7 @@ impl Facts {
         named.chain(parent).chain(about).cloned().collect()
     }
 
-    /// These addresses are free now: the IPs that ask for one of them, or for any that is free.
+    /// These addresses are free now: the IPs that ask for one of them, or for any free address.
     pub(super) fn affected_by_freed(
         &self,
         freed: impl Iterator<Item = Address>,
@@ -130,8 +130,8 @@ impl Facts {
             .collect()
     }
 
-    /// Status and finalizer of a block concern no IP; the rest may matter to what lies in it, asks for it
-    /// or may lie in any.
+    /// Status and finalizer of a block affect no IP. Other changes affect the IPs in the block, and all IPs that do not
+    /// have what they ask for yet.
     pub(super) fn affected_by_block(
         &self,
         before: Option<&Block>,
@@ -152,7 +152,7 @@ impl Facts {
         Affected::Several(self.names_of(concerns))
     }
 
-    /// What lies in a block of the subnet, or may.
+    /// The IPs in blocks of the subnet, and all IPs that do not have what they ask for yet.
     pub(super) fn affected_by_subnet(&self, id: &SubnetId) -> Affected {
         let of_subnet = |block: &BlockName| {
             let spec = self
@@ -170,16 +170,16 @@ impl Facts {
         ips.map(|ip| ip.name.clone()).collect()
     }
 
-    /// Whose present address two inventories and our own writes do not agree about, or not lately.
+    /// The IPs for whose address there are no two agreeing inventories without a later own write, or no recent ones.
     pub(super) fn not_agreed(&self, id: &SubnetId, now: Instant) -> BTreeSet<IpName> {
         let subnet = self.subnets.get(id);
         let interval = self.settings.inventory_interval;
-        let lately = subnet.is_some_and(|subnet| subnet.looked_lately(interval, now));
+        let lately = subnet.is_some_and(|subnet| subnet.has_fresh_inventory(interval, now));
         self.names_of(|ip| !(lately && self.agreed_place(id, ip).is_some()))
     }
 
-    /// Those about which it is not agreed, or was not before; and those that wait for something that an
-    /// inventory may have to do with.
+    /// The IPs for which inventories do not agree now or did not before, and the IPs that wait for something that an
+    /// inventory can change.
     pub(super) fn affected_by_inventory(
         &self,
         id: &SubnetId,
@@ -190,7 +190,7 @@ impl Facts {
         })
     }
 
-    /// Does it lie in a block of another subnet, and ask for nothing else?
+    /// True if the IP is in a block of another subnet and has what it asks for.
     fn lies_elsewhere(&self, id: &SubnetId, ip: &Ip) -> bool {
         let block = ip.status.block.as_ref().filter(|_| settled(ip));
         let block = block.and_then(|name| self.blocks.get(name));
@@ -198,7 +198,7 @@ impl Facts {
         spec.is_some_and(|spec| spec.subnet != *id)
     }
 
-    /// Is nothing to be done for it unless its address is shown elsewhere?
+    /// True if the IP needs no step unless an inventory shows its address elsewhere.
     fn rests(&self, id: &SubnetId, ip: &Ip) -> bool {
         let Some(place) = self.agreed_place(id, ip) else {
             return false;
@@ -236,7 +236,7 @@ impl Facts {
         }
     }
 
-    /// None: it is not agreed, or there is no address.
+    /// The place on which two inventories agree. None: they do not agree, or the IP has no address.
     #[expect(
         clippy::option_option,
         reason = "not agreed, agreed to be nowhere, agreed to be there: three answers"
@@ -249,13 +249,13 @@ impl Facts {
         let address = ip.status.address?;
         let subnet = self.subnets.get(id)?;
         subnet.agreed_since(address)?;
-        // What EC2 does not move is not ours, although it is where ours should be.
+        // A primary or prefix address is not ours, even on the ENI where the address of the IP should be.
         let immovable = subnet.immovable(address).is_some();
         (!immovable).then(|| subnet.shown(address))
     }
 }
 
-/// Does it ask for what it has?
+/// True if the IP has the address and block that it asks for.
 fn settled(ip: &Ip) -> bool {
     let Ok(desired) = &ip.desired else {
         return false;

@@ -2,12 +2,12 @@
 
 use crate::time::Instant;
 
-/// What a quorum read showed. What was begun before a moment says nothing of what happened since.
+/// The answer to a quorum read. It proves nothing about changes after the read was begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Answered<T> {
     /// When the read was begun.
     pub(crate) begun: Instant,
-    /// What it showed.
+    /// The value that was read.
     pub(crate) value: T,
 }
 

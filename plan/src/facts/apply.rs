@@ -1,4 +1,4 @@
-//! How each fact changes what is known: what watches and inventories say, here; answers in their files.
+//! Applies facts: those of watches and inventories here, answers to requests in the submodules.
 
 mod answers;
 mod ips;
@@ -18,9 +18,9 @@ use crate::objects::Block;
 use crate::time::Instant;
 
 impl Facts {
-    /// Takes a fact. `begun` is when the request that it answers was begun (a watch's event: `now`).
+    /// Applies a fact. `begun` is when the request that it answers was begun (for a watch event: `now`).
     pub fn apply(&mut self, fact: Fact, begun: Instant, now: Instant) -> Affected {
-        let Some(fact) = self.since_led(fact, begun) else {
+        let Some(fact) = self.newer_than_lead(fact, begun) else {
             return Affected::Nothing;
         };
         match fact {
@@ -29,7 +29,8 @@ impl Facts {
             Fact::IpGone(name, uid) => {
                 self.unreadable.retain(|_, ip| ip.uid != uid);
                 match self.ips.get(&name) {
-                    // A watch that lags tells of an earlier one; nothing would tell of this one again.
+                    // The event of a lagging watch is about an earlier IP. If this IP were removed here, no event would
+                    // add it.
                     Some(known) if known.uid != uid => Affected::Nothing,
                     _ => self.lose_ip(&name, now),
                 }
@@ -43,7 +44,7 @@ impl Facts {
             }
             Fact::PodVanished(uid) => self.lose_pod(&uid),
             Fact::Node(node) => self.see_node(node, now),
-            Fact::NodeGone(name) => self.lose_node(&name),
+            Fact::NodeGone(name) => self.lose_node(&name, now),
             Fact::NodeAsked(name) => {
                 self.node_asked(&name, begun, now);
                 Affected::Nothing
@@ -66,7 +67,7 @@ impl Facts {
                 changed(before != self.limits)
             }
             Fact::LimitsFailed(types, outcome) => self.limits_failed(types, outcome, now),
-            // An answer that comes after the last block of that subnet has gone.
+            // The last block of this subnet is gone: the answer is ignored.
             Fact::SubnetRead(id, _)
             | Fact::SubnetFailed(id, _)
             | Fact::InventoryBegun(id)
@@ -83,11 +84,11 @@ impl Facts {
                 Affected::Nothing
             }
             Fact::InventoryBegun(id) => {
-                self.subnets.entry(id).or_default().tried = Some(now);
+                self.subnets.entry(id).or_default().inventory_begun(now);
                 Affected::Nothing
             }
             Fact::InventoryDone(id, list) => self.take_inventory(&id, list, begun, now),
-            Fact::InventoryFailed(id, outcome) => self.miss_inventory(&id, outcome, now),
+            Fact::InventoryFailed(id, outcome) => self.inventory_failed(&id, outcome, now),
             Fact::ReserveBegun(name, address) => {
                 let freed = self.reserve_ended(&name);
                 self.reservations.begin(name, address);
@@ -138,14 +139,14 @@ impl Facts {
         *known = version;
         if back {
             self.rolled_back = Some(BTreeSet::new());
-            self.doubt_versions(kind);
+            self.reset_versions(kind);
         }
         changed(back)
     }
 
-    /// The API server counts from an earlier version again: what it shows next is newer than what is known,
-    /// whatever their numbers say.
-    fn doubt_versions(&mut self, kind: Kind) {
+    /// After a restore from a backup, the API server continues at a lower version. So every object that it shows from
+    /// now on replaces the known one, also with a lower version.
+    fn reset_versions(&mut self, kind: Kind) {
         const OLDEST: ResourceVersion = ResourceVersion(0);
         match kind {
             Kind::Ip => {
@@ -161,7 +162,7 @@ impl Facts {
                 let reservations = self.reservations.all_mut();
                 reservations.for_each(|reservation| reservation.version = OLDEST);
             }
-            // They are taken as they come.
+            // For these kinds, versions are not compared.
             Kind::Block | Kind::Node | Kind::NodeReport => {}
         }
     }

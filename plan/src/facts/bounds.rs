@@ -1,5 +1,5 @@
-//! Evidence that EC2 was slower than the rules count on. What follows from it is repaired as any other drift: it is
-//! safe, and costs readiness. A person has to know that it happens.
+//! Detects that EC2 was slower than the assumed bounds. The result is repaired like other drift: it is safe, but costs
+//! readiness. It is reported so that an operator can see it.
 //! Rule: R5.26.
 
 use alloc::collections::BTreeMap;
@@ -12,21 +12,21 @@ use crate::ec2::DESCRIBE_LAG;
 use crate::names::{InterfaceId, SubnetId};
 use crate::time::Instant;
 
-/// An address that an inventory does not show where EC2 has put it by an answer of more than ten seconds before: a
-/// Describe lags for longer than is counted on, or another program moved the address.
+/// An address that an inventory shows at another place than an answer of EC2 from more than ten seconds before.
+/// Describe lags for longer than assumed, or another program moved the address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Contradiction {
     /// The address.
     pub address: Address,
-    /// Where it is by EC2's answer; None: nowhere.
+    /// The place according to the answer of EC2; None: nowhere.
     pub answered: Option<InterfaceId>,
-    /// Where this inventory shows it; None: nowhere.
+    /// The place according to this inventory; None: nowhere.
     pub shown: Option<InterfaceId>,
 }
 
 impl Facts {
-    /// What an inventory, begun then, says against EC2's own answers although it is late enough to show them. It is to
-    /// be asked before the inventory is applied.
+    /// The addresses for which an inventory contradicts earlier answers of EC2, although it began late enough to show
+    /// them. Must be called before the inventory is applied.
     #[must_use]
     pub fn contradictions(
         &self,

@@ -1,10 +1,10 @@
-//! A map of objects that are large.
+//! A map for large values.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, btree_map};
 
-/// A map whose values are boxed: what comes in the order of its keys, as lists do, leaves the nodes of a `BTreeMap` half
-/// empty, and with large values that is memory for each object twice.
+/// A map with boxed values. If keys are inserted in order, as lists are, the nodes of a `BTreeMap` stay half empty;
+/// with large values in the nodes this would need twice the memory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct BoxedMap<K, V>(BTreeMap<K, Box<V>>);
 
@@ -59,7 +59,7 @@ impl<K: Ord, V> BoxedMap<K, V> {
 }
 
 impl<K: Ord, V: Default> BoxedMap<K, V> {
-    /// The value, which begins as the default.
+    /// The value; the default is inserted if there is none.
     pub(crate) fn get_or_default(&mut self, key: K) -> &mut V {
         self.0.entry(key).or_default()
     }

@@ -1,4 +1,4 @@
-//! What watches, answers and inventories say.
+//! Facts from watches, answers and inventories.
 
 use crate::address::Address;
 use crate::cloud::{InstanceState, Interface, Subnet};
@@ -42,47 +42,47 @@ impl Kind {
     ];
 }
 
-/// Something that this process was told.
+/// A fact that this process receives.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fact {
     /// A watch shows an `IP`.
     Ip(Ip),
     /// A watch or an answer shows an `IP` whose status cannot be read.
     IpUnreadable(UnreadableIp),
-    /// A watch, or a list, shows the one with this UID no more. Another of its name may be known by then.
+    /// A watch or a list shows that the IP with this UID is gone. Another IP of the same name can be known already.
     IpGone(IpName, IpUid),
     /// A watch shows a block.
     Block(Block),
-    /// It is gone.
+    /// A watch or a list shows that the block is gone.
     BlockGone(BlockName),
     /// A watch shows a pod with our label.
     Pod(Pod),
-    /// The watch said that it was deleted (or lost our label): its end was seen.
+    /// The watch showed that the pod was deleted (or lost our label): its end was seen.
     PodDeleted(PodUid),
-    /// A list does not show it any more; its end was not seen.
+    /// A list does not show the pod any more; its end was not seen.
     PodVanished(PodUid),
     /// A watch shows a Node.
     Node(Node),
-    /// It is gone.
+    /// A watch or a list shows that the Node is gone.
     NodeGone(NodeName),
     /// A watch shows an `IPAddress` of ours.
     Reservation(Reservation),
-    /// It is gone, or not labelled as ours any more.
+    /// The `IPAddress` is gone, or does not have our label any more.
     ReservationGone(Address),
     /// A watch shows an `IPNode`.
     NodeReport(NodeReport),
-    /// It is gone.
+    /// A watch or a list shows that the `IPNode` is gone.
     NodeReportGone(NodeName),
-    /// A kind's first list is complete.
+    /// The first list of a kind is complete.
     Synced(Kind),
-    /// The version that a complete list of a kind was made at.
+    /// The `resourceVersion` of a complete list of a kind.
     Listed(Kind, ResourceVersion),
 
     /// The answer to [`Read::Pod`]: None is a 404.
     PodRead(PodKey, Option<Pod>),
     /// The answer to [`Read::Ip`].
     IpRead(IpName, Option<Ip>),
-    /// What a quorum list of all IPs shows. One that is not in it says nothing.
+    /// A quorum list of all IPs. That an IP is not in it proves nothing.
     IpsRead(Vec<Ip>),
     /// The answer to [`Read::Node`].
     NodeRead(NodeName, Option<Node>),
@@ -90,25 +90,26 @@ pub enum Fact {
     ReservationRead(Address, Option<Reservation>),
     /// The answer to [`Read::Reservations`].
     ReservationsRead(IpUid, Vec<Reservation>),
-    /// The answer to [`Read::ReplicaSets`]: the pod's, and all of its Deployment.
+    /// The answer to [`Read::ReplicaSets`]: the `ReplicaSet` of the pod, if there is one of this UID, and at least all
+    /// others of its Deployment.
     ReplicaSetsRead(ReplicaSetUid, Vec<ReplicaSet>),
     /// The answer to [`Read::Instance`]: None is "no such instance", which proves nothing.
     InstanceRead(InstanceId, Option<InstanceState>),
-    /// What the status checks of an instance say: since when one of them fails, in the words of EC2. None: none does.
+    /// The status checks of an instance: since when one of them fails, as text of EC2. None: no check fails.
     ChecksRead(InstanceId, Option<String>),
-    /// The status checks could not be asked for.
+    /// The status checks could not be read.
     ChecksFailed(Outcome),
-    /// EC2 was asked about the instance of this Node. What it answered is a fact of its own.
+    /// EC2 was asked about the instance of this Node. The answer is a separate fact.
     NodeAsked(NodeName),
-    /// A write of a Node was answered. What came of it, a watch shows.
+    /// A write of a Node was answered. A watch shows the new state.
     NodeWrote(NodeName, WriteOutcome),
-    /// A read for this IP failed: nothing is known by it. With EC2's word, where it was asked.
+    /// A read for this IP failed and proves nothing.
     ReadFailed {
         /// The IP.
         ip: IpName,
         /// The read.
         read: Read,
-        /// EC2's word.
+        /// The outcome, if it was a read of EC2.
         outcome: Option<Outcome>,
     },
 
@@ -116,18 +117,18 @@ pub enum Fact {
     SubnetRead(SubnetId, Subnet),
     /// `DescribeSubnets` failed.
     SubnetFailed(SubnetId, Outcome),
-    /// `DescribeInstanceTypes` answered: IPv4 addresses per interface.
+    /// `DescribeInstanceTypes` answered: number of IPv4 addresses per ENI.
     LimitsRead(BTreeMap<InstanceType, u32>),
     /// `DescribeInstanceTypes` failed for these: [`Outcome::Invalid`] if EC2 does not know one of them.
     LimitsFailed(BTreeSet<InstanceType>, Outcome),
     /// An inventory of a subnet was begun.
     InventoryBegun(SubnetId),
-    /// A complete inventory: every page of it.
+    /// An inventory is complete (all pages).
     InventoryDone(SubnetId, Vec<Interface>),
-    /// An inventory failed: nothing is known by it.
+    /// An inventory failed and proves nothing.
     InventoryFailed(SubnetId, Outcome),
 
-    /// A create of the `IPAddress` of this address is sent for an IP.
+    /// The create of the `IPAddress` of this address is sent for an IP: it can be executed from now on.
     ReserveBegun(IpName, Address),
     /// A write was answered.
     Wrote {
@@ -138,9 +139,9 @@ pub enum Fact {
         /// How it ended.
         outcome: WriteOutcome,
     },
-    /// A call is sent: from now until its answer it may be executed at any time.
+    /// A call is sent: it can be executed at any time from now on.
     CallBegun(IpName, Call),
-    /// A call was answered, or will not be.
+    /// A call was answered, or has failed without an answer.
     Called {
         /// The IP that it was for.
         ip: IpName,
@@ -154,21 +155,21 @@ pub enum Fact {
 /// How a write to the API server ended.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WriteOutcome {
-    /// Done. The object as it now is, where the write was of an `IP` or a pod.
+    /// Done, with the new object if there is one.
     Done(Option<Written>),
-    /// Another writer was faster: read and decide again.
+    /// Another writer changed the object first: read and decide again.
     Conflict,
-    /// The object is not there (404, or another UID).
+    /// The object does not exist (404), or has another UID.
     NotFound,
-    /// `Reserve`: an object of that name is there.
+    /// `Reserve`: an object of that name exists.
     AlreadyExists,
-    /// Refused for good: what the API server said.
+    /// Refused, with the message of the API server. The same write would be refused again.
     Refused(String),
     /// Not known: it may have been done.
     Unknown,
 }
 
-/// An object as a write left it.
+/// An object after a write.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Written {
     /// An `IP`.
@@ -182,10 +183,10 @@ pub enum Written {
 /// How a call to EC2 failed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CallError {
-    /// What it means.
+    /// The meaning of the error.
     pub outcome: Outcome,
-    /// EC2's code.
+    /// The error code of EC2.
     pub code: String,
-    /// EC2's sentence.
+    /// The error message of EC2.
     pub message: String,
 }

@@ -1,4 +1,5 @@
-//! What failed for one IP, and when it is tried again. Each address waits for itself, and for the end of an outage.
+//! The failures of one IP, and when the failed step is tried again. Each address has its own backoff, and also waits
+//! for the end of an outage.
 //! Rules: R5.14 to R5.16.
 
 use alloc::boxed::Box;
@@ -10,10 +11,10 @@ use crate::outcome::{Action, Outcome};
 use crate::step::{Call, Read, Step, Write};
 use crate::time::Instant;
 
-/// A healthy attach takes less (R3.31).
+/// A healthy attach takes less than this (R3.31).
 pub(crate) const HEALTHY_ATTACH: Duration = Duration::from_secs(2);
 
-/// From the sixth denial in a row on, none is counted any more.
+/// Maximum count of denials in a row.
 const MOST_DENIED: u32 = 6;
 
 /// A call that EC2 refused, or whose outcome is not known.
@@ -21,43 +22,44 @@ const MOST_DENIED: u32 = 6;
 pub(crate) struct FailedCall {
     pub(crate) call: Call,
     pub(crate) outcome: Outcome,
-    /// EC2's code and sentence; the code alone where it did not permit it.
+    /// The code and message of EC2; only the code for a denial.
     pub(crate) said: String,
-    /// When it failed.
+    /// When the call last failed.
     pub(crate) at: Instant,
-    /// When the first in a row failed.
+    /// When the first call of this row of failures failed.
     pub(crate) since: Instant,
-    /// An outage of its action has ended since the first failure in a row: what fails still is this call.
+    /// True if an outage of its action has ended since the first failure of the row: only this call still fails.
     served: bool,
-    /// Its own wait; None: it waits for the outage of its action alone.
+    /// The backoff of this call; None: it waits only for the outage of its action.
     backoff: Option<Backoff>,
 }
 
-/// EC2 did not permit calls of this address.
+/// EC2 denied calls for this address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Denied {
-    /// How many in a row.
+    /// Number of denials in a row.
     times: u32,
-    /// The action is served to others since.
+    /// True if an outage has ended since: EC2 serves other addresses.
     served: bool,
-    /// It was so already when the last one was not permitted: it is this address that is not.
+    /// True if `served` was true already at the last denial: EC2 denies only this address.
     alone: bool,
 }
 
-/// What failed for one IP, and waits. Boxed: of nearly all IPs nothing does.
+/// The failed steps of one IP that wait. The values are boxed, because nearly all IPs have none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Failures {
-    /// EC2's last answer, where it was no success.
+    /// The last call, if it failed.
     pub(crate) call: Option<Box<FailedCall>>,
     denied: Option<Denied>,
     write: Option<Box<(Write, Backoff)>>,
-    /// A pod that waits could not be told why: the others wait with it to be told.
+    /// Backoff after a failed write of the reason to the gate of a waiting pod. It is shared by all waiting pods of the
+    /// IP.
     telling: Option<Backoff>,
     read: Option<Box<(Read, Backoff)>>,
 }
 
 impl Failures {
-    /// True if it is a failure of all calls of that action, as far as is known.
+    /// Notes a failed call. Returns true if all calls of its action would fail now, as far as is known.
     pub(crate) fn call_failed(
         &mut self,
         name: &str,
@@ -81,7 +83,7 @@ impl Failures {
                 alone: served,
             });
         }
-        // Throttling is never of one call.
+        // Throttling never concerns only one call.
         let of_all = outcome == Outcome::Throttled || outcome.is_of_all() && !served;
         let backoff = before.as_ref().and_then(|before| before.backoff.as_ref());
         let backoff = (!of_all).then(|| FAILURES.after(backoff, name, now));
@@ -102,7 +104,7 @@ impl Failures {
         self.denied = None;
     }
 
-    /// An outage of this action has ended: what failed in it is tried at once.
+    /// An outage of this action has ended: calls that failed in it are tried at once.
     pub(crate) fn served(&mut self, action: Action, now: Instant) {
         if let Some(failed) = self.call.as_mut().filter(|it| it.call.action() == action) {
             failed.served = true;
@@ -115,30 +117,30 @@ impl Failures {
         }
     }
 
-    /// What is asked of EC2 is another thing now.
+    /// The claim or the spec changed: another call is needed now.
     pub(crate) fn call_is_over(&mut self) {
         self.call = None;
     }
 
-    /// The last call that failed, where it waits for itself.
+    /// The last failed call, if it has a backoff of its own.
     pub(crate) fn own_call(&self) -> Option<&FailedCall> {
         self.call
             .as_deref()
             .filter(|failed| failed.backoff.is_some())
     }
 
-    /// How many calls in a row EC2 did not permit.
+    /// Number of denials in a row.
     pub(crate) fn times_denied(&self) -> u32 {
         self.denied.as_ref().map_or(0, |denied| denied.times)
     }
 
-    /// Does EC2 permit others what it does not permit this address?
+    /// True if EC2 denies only this address.
     pub(crate) fn denied_alone(&self) -> bool {
         self.denied.as_ref().is_some_and(|denied| denied.alone)
     }
 
     pub(crate) fn write_failed(&mut self, name: &str, write: Write, now: Instant) {
-        if tells_why(&write) {
+        if only_explains(&write) {
             self.telling = Some(FAILURES.after(self.telling.as_ref(), name, now));
             return;
         }
@@ -164,7 +166,7 @@ impl Failures {
         self.read = Some(Box::new((read, backoff)));
     }
 
-    /// Nothing failed, and waits.
+    /// True if no failed step waits.
     pub(super) const fn none(&self) -> bool {
         self.call.is_none() && self.denied.is_none() && self.write.is_none() && self.read.is_none()
     }
@@ -173,15 +175,15 @@ impl Failures {
         self.read.is_some()
     }
 
-    /// Reads of this kind are answered again.
+    /// Reads for which `answered` is true succeed again: ends their backoff.
     pub(crate) fn read_succeeded(&mut self, answered: impl Fn(&Read) -> bool) {
         if self.read.as_deref().is_some_and(|(read, _)| answered(read)) {
             self.read = None;
         }
     }
 
-    /// The API server had news that matter here: it may answer again.
-    pub(crate) fn news(&mut self, now: Instant) {
+    /// A relevant object changed, so the API server answers: ends the backoff of reads and writes.
+    pub(crate) fn end_backoff(&mut self, now: Instant) {
         for backoff in self.of_api_server() {
             backoff.cut_short(now);
         }
@@ -221,15 +223,15 @@ impl Failures {
         }
     }
 
-    /// When a step may be taken, if not now. A write or read waits for its like only: another one is
-    /// what something that changed has led to.
+    /// When a step may be done; None: now. A write or read waits only for a failure of the same write or read: a
+    /// different one follows from a change.
     pub(crate) fn due(&self, step: &Step, now: Instant) -> Option<Instant> {
         let until = match step {
             Step::Call(_) => {
                 let failed = self.call.as_ref().and_then(|it| it.backoff.as_ref());
                 failed.map(|backoff| backoff.until)
             }
-            Step::Write(write) if tells_why(write) => {
+            Step::Write(write) if only_explains(write) => {
                 self.telling.as_ref().map(|backoff| backoff.until)
             }
             Step::Write(write) => self
@@ -247,6 +249,6 @@ impl Failures {
     }
 }
 
-fn tells_why(write: &Write) -> bool {
-    matches!(write, Write::Gate(gate) if gate.tells_why())
+fn only_explains(write: &Write) -> bool {
+    matches!(write, Write::Gate(gate) if gate.only_explains())
 }

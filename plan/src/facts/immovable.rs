@@ -1,23 +1,22 @@
-//! Addresses that EC2 neither moves nor takes off an interface: its primary one, and those of its delegated
-//! prefixes.
+//! Addresses that EC2 never moves from an ENI: its primary address, and the addresses of its delegated prefixes.
 //! Rules: R4.24, R4.25.
 
 use super::SubnetFacts;
 use crate::address::{Address, Cidr};
 use crate::names::InterfaceId;
 
-/// Why an address stays on its interface.
+/// Why an address stays on its ENI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Immovable<'a> {
-    /// The interface.
+    /// The ENI that has the address.
     pub(crate) on: &'a InterfaceId,
-    /// The delegated prefix that it lies in; None: it is the primary address.
+    /// The delegated prefix that contains it; None: it is the primary address.
     pub(crate) prefix: Option<Cidr>,
 }
 
 impl SubnetFacts {
-    /// The interface that keeps the address, as the last inventory shows it. An Assign makes neither a primary
-    /// address nor a prefix: where it is one or lies in one, nothing of ours has put it.
+    /// The ENI from which the address cannot be moved, according to the last inventory. An Assign creates neither
+    /// primary addresses nor prefixes, so Mooring did not put the address there.
     pub(crate) fn immovable(&self, address: Address) -> Option<Immovable<'_>> {
         let inventory = self.inventory()?;
         let on = inventory.holder_of(address)?;

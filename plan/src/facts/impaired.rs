@@ -1,42 +1,39 @@
-//! Instances of which a status check fails, while their nodes are away.
+//! Instances with a failing status check, while their nodes are away.
 //! Rule: R3.41.
 
 use alloc::string::String;
 use core::time::Duration;
 
 use super::{Affected, Facts};
+use crate::ec2::IMPAIRED_FOR_GOOD;
 use crate::names::InstanceId;
 use crate::outcome::Outcome;
 use crate::time::Instant;
 
-/// EC2 makes the checks every minute (EC2 User Guide, "Status checks"), and a brief failure passes by itself, or by the
-/// automatic recovery of the instance. Five in a row while the kubelet is silent count as one that stays: this bound is
-/// ours.
-pub(crate) const FOR_GOOD: Duration = Duration::from_mins(5);
-
-/// A permission that is missing is asked for again after this long.
+/// Wait before status checks are read again after a denial.
 const DENIED: Duration = Duration::from_mins(10);
 
-/// A status check that fails.
+/// A failing status check.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Impaired {
-    /// Since when, in the words of EC2: another moment is another failure.
+    /// Since when it fails, as text of EC2. Another text means another failure.
     since: String,
-    /// When the question was begun whose answer showed it first, and the last one that did.
+    /// When the first and the last read were begun that showed this failure.
     pub(crate) first: Instant,
     pub(crate) last: Instant,
 }
 
 impl Impaired {
-    /// Has it failed long enough to count as failed for good? Only what this process has seen counts: EC2 has another clock.
+    /// Has it failed long enough to count as failed for good? Only what this process has seen counts: EC2 has another
+    /// clock.
     pub(crate) fn is_for_good(&self) -> bool {
-        self.last.since(self.first) >= FOR_GOOD
+        self.last.since(self.first) >= IMPAIRED_FOR_GOOD
     }
 }
 
 impl Facts {
-    /// The answer to a question that was begun then. One that comes after the last Node of the instance is gone says
-    /// nothing: no later fact would remove it.
+    /// Applies status checks. They are ignored if no Node of the instance exists any more, because no later fact would
+    /// remove them.
     pub(super) fn see_checks(
         &mut self,
         instance: InstanceId,
@@ -62,15 +59,16 @@ impl Facts {
         Affected::Nothing
     }
 
-    /// No answer says nothing. A permission that is missing is said, and not asked for again for some time.
-    pub(super) fn miss_checks(&mut self, outcome: Outcome, now: Instant) -> Affected {
+    /// The status checks could not be read, which proves nothing. A denial is reported, and no read follows for some
+    /// time.
+    pub(super) fn checks_failed(&mut self, outcome: Outcome, now: Instant) -> Affected {
         if outcome == Outcome::Denied {
             self.checks_denied = Some(now.plus(DENIED));
         }
         Affected::Nothing
     }
 
-    /// May the status checks be asked for?
+    /// True if the status checks may be read now.
     pub(crate) fn may_ask_for_checks(&self, now: Instant) -> bool {
         self.checks_denied.is_none_or(|until| until <= now)
     }

@@ -1,4 +1,4 @@
-//! Where facts are found by what they name: a scan of thousands at every event would be felt.
+//! Indexes of facts by the objects that they name. A scan of thousands of objects for each event would be slow.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
@@ -7,21 +7,21 @@ use crate::address::Address;
 use crate::names::{BlockName, InstanceId, IpName, IpUid, NodeName, PodKey, PodUid, ReplicaSetUid};
 use crate::objects::{Claim, Ip, Node, Pod};
 
-/// IPs and pods by what they name.
+/// Indexes of IPs, pods and Nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Index {
     ip_of_uid: BTreeMap<IpUid, IpName>,
-    /// IPs by the pods that their claims and `previous` name.
+    /// IPs by the pods in their claims and in `previous`.
     ips_naming: Sets<PodKey, IpName>,
     /// IPs by the Node that they are claimed for.
     ips_on: Sets<NodeName, IpName>,
     /// IPs that are claimed, by their block.
     claimed_in: Sets<BlockName, IpName>,
-    /// IPs by the addresses that they have, may still have somewhere, or ask for.
+    /// IPs by the addresses that they have, can still have on an ENI, or ask for.
     ips_about: Sets<Address, IpName>,
     without_address: BTreeSet<IpName>,
     pods_called: Sets<PodKey, PodUid>,
-    /// Pods by the Node that they are bound to; None: to none yet.
+    /// Pods by the Node that they are bound to; None: not bound yet.
     pods_on: Sets<Option<NodeName>, PodUid>,
     pods_of_set: Sets<ReplicaSetUid, PodUid>,
     nodes_of: Sets<InstanceId, NodeName>,
@@ -111,7 +111,7 @@ impl Index {
         }
     }
 
-    /// The Nodes that name an instance: more than one may.
+    /// The Nodes that name an instance; there can be several.
     pub(crate) fn nodes_of(&self, instance: &InstanceId) -> impl Iterator<Item = &NodeName> {
         self.nodes_of.of(instance)
     }
@@ -134,12 +134,12 @@ impl Index {
         self.ips_on.of(node)
     }
 
-    /// Those that have the address, may still have it somewhere, or ask for it.
+    /// The IPs that have the address, can still have it on an ENI, or ask for it.
     pub(crate) fn ips_about(&self, address: Address) -> impl Iterator<Item = &IpName> {
         self.ips_about.of(&address)
     }
 
-    /// Those that have none yet.
+    /// The IPs without an address.
     pub(crate) fn without_address(&self) -> impl Iterator<Item = &IpName> {
         self.without_address.iter()
     }
@@ -156,7 +156,7 @@ impl Index {
         self.pods_of_set.of(set)
     }
 
-    /// Those that are bound to the Node, and those that wait for any.
+    /// The pods that are bound to the Node, and the pods that are not bound yet.
     pub(crate) fn pods_on_or_waiting(&self, node: &NodeName) -> impl Iterator<Item = &PodUid> {
         let here = self.pods_on.of(&Some(node.clone()));
         here.chain(self.pods_on.of(&None))

@@ -1,4 +1,4 @@
-//! A complete list of the interfaces of a subnet, and what is found in it.
+//! Inventory: a complete list of the ENIs of a subnet, with indexes.
 
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -9,15 +9,15 @@ use crate::cloud::Interface;
 use crate::names::{InstanceId, InterfaceId};
 use crate::time::Instant;
 
-/// A complete list of a subnet's interfaces.
+/// A complete list of the ENIs of a subnet.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Inventory {
-    /// When the first page was asked for: what was true later may be missing.
+    /// When the first page was requested: later changes may be missing.
     pub begun: Instant,
-    /// The interfaces.
+    /// The ENIs by id.
     pub interfaces: BTreeMap<InterfaceId, Interface>,
     at: BTreeMap<Address, InterfaceId>,
-    /// Delegated prefixes by their first address. They have no address in common.
+    /// Delegated prefixes by their first address. They do not overlap.
     prefixes: BTreeMap<Address, (Cidr, InterfaceId)>,
     of_instance: Sets<InstanceId, InterfaceId>,
 }
@@ -59,40 +59,40 @@ impl Inventory {
         }
     }
 
-    /// The interfaces that are attached to an instance, or on their way there or away.
+    /// The ENIs of an instance: attached, being attached, or being detached.
     pub(crate) fn of_instance(&self, instance: &InstanceId) -> impl Iterator<Item = &Interface> {
         let ids = self.of_instance.of(instance);
         ids.filter_map(|id| self.interfaces.get(id))
     }
 
-    /// The interface that it shows the address on, by itself or in a delegated prefix.
+    /// The ENI that has the address, directly or in a delegated prefix.
     #[must_use]
     pub fn holder_of(&self, address: Address) -> Option<&InterfaceId> {
         let in_prefix = || self.prefix_of(address).map(|(_, on)| on);
         self.at.get(&address).or_else(in_prefix)
     }
 
-    /// The last of the addresses in sequence that it shows on one interface from this one on, as far as that is known
-    /// without a search; None: it does not show this one.
-    pub(crate) fn taken_to(&self, address: Address) -> Option<Address> {
+    /// The last address of a taken row that begins at this address, as far as is known without a search: the end of its
+    /// delegated prefix, or the address itself. None: the inventory does not show this address.
+    pub(crate) fn taken_until(&self, address: Address) -> Option<Address> {
         let in_prefix = self.prefix_of(address);
         let last = in_prefix.map(|(prefix, _)| prefix.broadcast());
         last.or_else(|| self.at.contains_key(&address).then_some(address))
     }
 
-    /// The delegated prefix that the address lies in, and the interface that has it.
+    /// The delegated prefix that contains the address, and its ENI.
     pub(crate) fn prefix_of(&self, address: Address) -> Option<(Cidr, &InterfaceId)> {
         let (_, (prefix, on)) = self.prefixes.range(..=address).next_back()?;
         prefix.contains(&address).then_some((*prefix, on))
     }
 
-    /// Every address of the delegated prefixes.
+    /// All addresses of the delegated prefixes.
     pub(crate) fn delegated(&self) -> impl Iterator<Item = Address> {
         let prefixes = self.prefixes.values();
         prefixes.flat_map(|(prefix, _)| addresses(span(*prefix)))
     }
 
-    /// Every address that it shows by itself, with its interface.
+    /// All addresses that are directly on an ENI, with the ENI.
     pub fn addresses(&self) -> impl Iterator<Item = (&Address, &InterfaceId)> {
         self.at.iter()
     }

@@ -1,5 +1,5 @@
-//! A process that begins to lead is as one that has just started: what the watches have shown, it keeps;
-//! what it learnt of EC2, of claims and by reads was of a time in which it led, or another did.
+//! A process that begins to lead keeps what its watches have shown, and drops everything else, as after a restart:
+//! inventories, own writes, reads and the memory of claims are from a time before, and can be outdated.
 //! Rules: R6.8, R6.10, R6.11.
 
 use alloc::string::ToString;
@@ -10,8 +10,8 @@ use crate::outcome::Outcome;
 use crate::time::Instant;
 
 impl Facts {
-    /// Another led until now. Its last writes may be newer than what the watches have shown, so every IP is
-    /// read before anything is decided from it; and it may have sent an Assign that was not answered.
+    /// This process begins to lead. The last writes of the former leader can be newer than the watches show, so every
+    /// IP is read before a decision. An Assign of the former leader can still be executed.
     pub fn lead_begins(&mut self, now: Instant) {
         let before = core::mem::replace(self, Self::new(self.settings));
         *self = Self {
@@ -30,6 +30,7 @@ impl Facts {
             reservations: before.reservations.end_all(),
             seen_terminating: before.seen_terminating,
             missed: before.missed,
+            lost_nodes: before.lost_nodes,
             led_since: now,
             ..Self::new(self.settings)
         };
@@ -44,19 +45,19 @@ impl Facts {
             self.memory.insert(name.clone(), memory);
         }
         for name in names {
-            self.want_proof(&name);
+            self.request_proof(&name);
         }
     }
 
-    /// Did this process lead at that time, and ever since?
+    /// True if this process led at that time and has led since.
     #[must_use]
     pub fn led_since(&self, begun: Instant) -> bool {
         begun >= self.led_since
     }
 
-    /// What an answer says now, if its request was begun before this process began to lead: what a write or
-    /// a call did, others may have undone since. None: nothing at all.
-    pub(super) fn since_led(&self, fact: Fact, begun: Instant) -> Option<Fact> {
+    /// Changes an answer to a request that was begun before this process began to lead. Another leader can have
+    /// reverted a write or a call, so their outcome becomes unknown. None: the fact is dropped.
+    pub(super) fn newer_than_lead(&self, fact: Fact, begun: Instant) -> Option<Fact> {
         if self.led_since(begun) {
             return Some(fact);
         }

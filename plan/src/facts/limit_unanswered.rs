@@ -1,12 +1,12 @@
-//! An instance type whose limit EC2 did not say.
+//! An instance type whose limit EC2 did not return.
 
 use crate::time::Instant;
 
-/// A type that was asked for in vain.
+/// An instance type whose limit was requested without success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct LimitUnanswered {
-    /// When to ask again at the earliest.
+    /// The earliest time of the next request.
     pub(crate) again: Instant,
-    /// With how many types in all, at most.
+    /// Maximum number of types in that request.
     pub(crate) at_once: usize,
 }

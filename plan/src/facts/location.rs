@@ -1,4 +1,4 @@
-//! Where an address is, and which addresses and interfaces of a subnet are looked at for that.
+//! The location of an address, and the addresses and ENIs of a subnet that are relevant for IPs.
 //! Rules: R1.9, R1.13, R1.17.
 
 use alloc::collections::BTreeSet;
@@ -8,21 +8,21 @@ use crate::names::{InstanceId, InterfaceId};
 use crate::objects::Ip;
 use crate::time::Instant;
 
-/// An own write that EC2 answered: where the address is by it, and when the answer came.
+/// An own write that EC2 answered: when the answer came, and where the address is since.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct OwnWrite {
     pub(crate) answered: Instant,
-    /// None: taken off the interface that had it.
+    /// The ENI that has the address. None: the address was detached.
     pub(crate) now_on: Option<InterfaceId>,
 }
 
-/// Of what a subnet shows, what IPs depend on: only this is looked at twice when it changes. Addresses and
-/// interfaces of others come and go all the time.
+/// The addresses and ENIs of a subnet on which IPs depend. Only their changes cause a second inventory; others change
+/// all the time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OfInterest<'a> {
-    /// Addresses that an IP has, may still have somewhere, or asks for.
+    /// Addresses that an IP has, can still have on an ENI, or asks for.
     pub(super) addresses: BTreeSet<Address>,
-    /// Interfaces that an IP's address is on, or may be.
+    /// ENIs that have, or can have, the address of an IP.
     pub(super) interfaces: BTreeSet<&'a InterfaceId>,
 }
 
@@ -38,21 +38,21 @@ impl<'a> OfInterest<'a> {
     }
 }
 
-/// Where an address is, as far as is known.
+/// The location of an address, as far as is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Location {
-    /// The interface; None: nowhere.
+    /// The ENI; None: nowhere.
     pub on: Option<InterfaceId>,
-    /// The instance that the interface is attached to, by the last inventory.
+    /// The instance of the ENI, according to the last inventory.
     pub instance: Option<InstanceId>,
-    /// Good enough for a claim and for a destructive step.
+    /// True if it is new enough for a claim and for a destructive step.
     pub fresh: bool,
-    /// When the older of two inventories was begun that say the same, both begun after our last write; None: no two do.
+    /// When the older of two agreeing inventories was begun, both after the last own write; None: no two agree.
     pub agreed_since: Option<Instant>,
 }
 
 impl Location {
-    /// Do two inventories, both begun after our last write, say the same?
+    /// True if two inventories agree that both began after the last own write.
     #[must_use]
     pub const fn agreed(&self) -> bool {
         self.agreed_since.is_some()

@@ -1,5 +1,5 @@
-//! What this process remembers of an IP besides the objects: all of it may be lost at any time, and
-//! what follows from its loss is more reads, never a different end.
+//! What this process remembers of an IP, apart from the objects. All of it can be lost at any time: this causes more
+//! reads, but never a different result.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
@@ -12,15 +12,15 @@ use crate::names::{InterfaceId, PodUid, ResourceVersion};
 use crate::objects::{Claim, ClaimPhase, Ip, Pod};
 use crate::time::Instant;
 
-/// A quorum read is good for a destructive step for this long, and until the next write.
+/// How long a quorum read is fresh enough for a destructive step; the next write ends it earlier.
 pub(crate) const READ_FRESH: Duration = Duration::from_secs(5);
 
-/// A pod, and what this process saw of it.
+/// A pod, and when this process saw its changes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PodSeen {
     /// The pod.
     pub pod: Pod,
-    /// When it was first seen here.
+    /// When this process first saw it.
     pub seen: Instant,
     /// When its present version was first seen.
     pub version_seen: Instant,
@@ -30,72 +30,72 @@ pub struct PodSeen {
     pub deleting_since: Option<Instant>,
 }
 
-/// A Record that was answered: the IP was so at a moment after `begun`.
+/// A successful Record: the IP had this version at some time after `begun`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Recorded {
     /// When the write was begun.
     pub(crate) begun: Instant,
-    /// The version that it made.
+    /// The `resourceVersion` after the write.
     pub(crate) version: ResourceVersion,
 }
 
-/// Memory of one IP.
+/// The memory of one IP.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Memory {
-    /// When the last write was answered: a read begun before it is of another round.
+    /// When the last write was answered. A read that was begun before is not of this round.
     pub(crate) last_write_at: Instant,
-    /// The object in hand lost a race: it is read before anything is decided from it.
+    /// True if the known object may be outdated, for example after a conflict: it is read before the next decision.
     pub(crate) stale: bool,
     /// Losers whose `False` was written under the present claim.
     pub(crate) closed_gates: BTreeSet<PodUid>,
     /// Holders, earlier ones too, that a quorum read or a write did not find. A UID never comes back.
     pub(crate) gone: BTreeSet<PodUid>,
-    /// Addresses taken off interfaces since the claim, as EC2 confirmed; true: it was known to be there, so that it is
-    /// nowhere now.
+    /// Detaches that EC2 confirmed since the claim. True: the address was known to be on that ENI, so it is nowhere
+    /// now.
     pub(crate) unassigned: BTreeMap<(InterfaceId, Address), bool>,
-    /// Interfaces that EC2 did not know when the address was to be taken off them.
+    /// ENIs that did not exist according to the answer of EC2 to an Unassign.
     pub(crate) missing: BTreeSet<InterfaceId>,
     /// When the present claim, recorded or not, was first seen.
     pub(crate) claim_seen: Instant,
-    /// Did the last claim end without a Record, soon after it, or before this process saw it? Then an Assign that was
-    /// sent for it may still land (R5.19).
+    /// True if the last claim ended without a Record, soon after its Record, or before this process saw it. Then an
+    /// Assign that was sent for it can still be executed (R5.19).
     pub(crate) ended_early: bool,
-    /// When an edit of the address while a pod holds it was first seen: only an inventory begun after it tells
-    /// whether the new one is on an interface.
+    /// When an edit of the address was first seen while a pod holds the IP. Only an inventory that began later shows
+    /// whether the new address is on an ENI.
     pub(crate) edit_seen: Option<Instant>,
-    /// Interfaces that EC2 refused for good, and when: `status.refused` names one, two that are
-    /// refused in turn would otherwise throw the claim to and fro.
+    /// ENIs that EC2 refused for good, and when. `status.refused` names only one: without this map, the claim could
+    /// move between two refused ENIs for ever.
     pub(crate) refused: BTreeMap<InterfaceId, Instant>,
     /// When the present `status.refused` was first seen.
     pub(crate) refused_seen: Instant,
-    /// Addresses that `Reserve` found taken, when that was last seen, and the reservation that has each.
+    /// Addresses that `Reserve` found taken: when that was last seen, and the owner as text (empty if not known yet).
     pub(crate) taken: BTreeMap<Address, (Instant, String)>,
-    /// The address whose `IPAddress` this process wrote for the IP as it is now, at this very version.
+    /// The address whose `IPAddress` this process wrote for the present version of the IP.
     pub(crate) adopted: Option<Address>,
-    /// The last Record of this process, for as long as nothing newer of the IP is known.
+    /// The Record, if it was the last write for this IP and nothing newer of the IP is known.
     pub(crate) recorded: Option<Recorded>,
-    /// What failed, and waits.
+    /// Failed steps that wait for their backoff.
     pub(crate) failures: Failures,
 }
 
 impl Memory {
-    /// Is a read that was begun then good for a destructive step (R1.7, R1.8)?
+    /// True if a read that was begun at `begun` is fresh enough for a destructive step (R1.7, R1.8).
     pub(crate) fn fresh(&self, begun: Instant, now: Instant) -> bool {
         begun >= self.last_write_at && now.since(begun) <= READ_FRESH
     }
 
-    /// Does it hold nothing that an inventory could change what follows from?
+    /// True if no part of the memory can lead to another decision after an inventory.
     pub(crate) fn rests(&self) -> bool {
         !self.stale && self.refused.is_empty() && self.taken.is_empty() && self.failures.none()
     }
 
-    /// The claim or the reserved address changed: what was remembered of the one before is void.
+    /// The claim or the reserved address may have changed: removes the memory of the former one.
     pub(crate) fn claim_changed(&mut self, before: Option<&Ip>, ip: &Ip, now: Instant) {
         let claim = ip.status.claim.as_ref();
         let old = before.and_then(|ip| ip.status.claim.as_ref());
         let same_holder = old.map(|claim| &claim.uid) == claim.map(|claim| &claim.uid);
         if !same_holder {
-            // What was read of a name before is no word on the pod that holds it now.
+            // Earlier reads are not about the new holder.
             self.last_write_at = self.last_write_at.max(now);
         }
         let same_target = old.and_then(|claim| claim.target())
@@ -116,14 +116,14 @@ impl Memory {
             self.failures.call_is_over();
         }
         if let Some(claim) = claim.filter(|claim| claim.recorded()) {
-            // An edit has closed_gates it; from now on it may be told `True` again.
+            // An edit has closed its gate; from now on its gate may be set to `True`.
             self.closed_gates.remove(&claim.uid);
         }
         if !(same_target && same_address) || recorded(old) != recorded(claim) {
             self.claim_seen = now;
         }
-        // An edit that is taken back may put it where it was taken off. A move needs none of this
-        // forgotten: of the present address, only a detach asks for it, and begins with nothing.
+        // After an edit and its revert, the address can be on an ENI again from which it was detached. A move need not
+        // clear this: for the present address only a detach uses it, and a detach begins with empty sets.
         if !same_address {
             self.unassigned.clear();
             self.missing.clear();
@@ -132,7 +132,7 @@ impl Memory {
             self.unassigned.clear();
             self.missing.clear();
         }
-        // An address that moves for ever is taken off ever more places: only those that may have it are asked.
+        // An address that moves often would collect more and more places: only places that can have it are kept.
         let place = |on: &InterfaceId| ip.interfaces().any(|of| of == on);
         self.unassigned.retain(|(on, _), _| place(on));
         self.missing.retain(place);

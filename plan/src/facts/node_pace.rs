@@ -1,4 +1,4 @@
-//! How often EC2 is asked about the instance of a node, and how often the taint of the node is written.
+//! Limits how often EC2 is asked about the instance of a node, and how often the taint of the node is written.
 //! Rule: R3.39.
 
 use core::time::Duration;
@@ -8,14 +8,14 @@ use crate::facts::WriteOutcome;
 use crate::names::NodeName;
 use crate::time::Instant;
 
-/// Time between two questions at first: EC2 shows a new state of an instance some seconds after it was asked for it.
+/// Time between the first questions: EC2 shows a new state of an instance with a delay of some seconds.
 const BETWEEN: Duration = Duration::from_secs(2);
-/// Number of questions at that rate: half a minute (R3.39).
+/// Number of questions with that interval: half a minute (R3.39).
 const AT_FIRST: u32 = 15;
-/// The watch shows within this time what a write has changed.
+/// Time in which the watch shows the result of a write.
 const WATCH_LAG: Duration = Duration::from_secs(2);
 
-/// When a node may be asked about, and written, again.
+/// When the next question about a node and the next write of its taint are due.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct NodePace {
     questions: u32,
@@ -26,7 +26,7 @@ pub(crate) struct NodePace {
 }
 
 impl NodePace {
-    /// A question that was begun then has ended.
+    /// A question that was begun at `begun` has ended.
     pub(super) fn asked(&mut self, node: &NodeName, begun: Instant, now: Instant) {
         if self.questions < AT_FIRST {
             self.questions += 1;
@@ -46,7 +46,7 @@ impl NodePace {
                 self.write_due = now.plus(WATCH_LAG);
                 return;
             }
-            // The watch is about to show what has changed.
+            // The watch will show the change soon.
             WriteOutcome::Conflict => REPETITIONS,
             _ => FAILURES,
         };

@@ -1,4 +1,4 @@
-//! What node parts report.
+//! Applies the reports of node parts (`IPNode` objects).
 //! Rules: R3.34, R4.39.
 
 use alloc::collections::BTreeSet;
@@ -9,50 +9,54 @@ use crate::names::{IpName, NodeName};
 use crate::objects::NodeReport;
 use crate::time::Instant;
 
-/// A node part writes a heartbeat every 10 s: after three that are missing, it is away.
+/// A node part writes a heartbeat every 10 s. After three missing heartbeats it counts as away.
 const AWAY: Duration = Duration::from_secs(30);
 
-/// One that is this old leads to a question to EC2 (fast failover), and to nothing else.
+/// A heartbeat of this age leads to a question to EC2 (fast failover), and has no other effect.
 const LATE: Duration = Duration::from_secs(15);
 
-/// What a node part reports, and when its heartbeat last changed.
+/// The report of a node part, and when its heartbeat last changed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeReportSeen {
     pub(crate) report: NodeReport,
-    pub(crate) heard: Instant,
+    pub(crate) heartbeat_at: Instant,
 }
 
 impl NodeReportSeen {
-    /// When it counts as away, unless it reports before.
+    /// When the node part counts as away, if it does not report before.
     pub(crate) fn away_at(&self) -> Instant {
-        self.heard.plus(AWAY)
+        self.heartbeat_at.plus(AWAY)
     }
 
-    /// When EC2 is asked whether its instance still runs, unless it reports before.
+    /// When EC2 is asked whether the instance still runs, if the node part does not report before.
     pub(crate) fn late_at(&self) -> Instant {
-        self.heard.plus(LATE)
+        self.heartbeat_at.plus(LATE)
     }
 }
 
 impl Facts {
-    /// A heartbeat alone concerns IPs only if the node part was away.
+    /// Applies a report. If only the heartbeat changed, IPs are affected only if the node part was away.
     pub(super) fn see_node_report(&mut self, report: NodeReport, now: Instant) -> Affected {
         let name = report.node.clone();
         let before = self.node_reports.get(&name);
         if before.is_some_and(|before| before.report == report) {
             return Affected::Nothing;
         }
-        let heard = before
+        let heartbeat_at = before
             .filter(|before| before.report.heartbeat == report.heartbeat)
-            .map_or(now, |before| before.heard);
-        if heard == now {
-            // It reports: the next question is a new one. One about its Node goes on.
+            .map_or(now, |before| before.heartbeat_at);
+        if heartbeat_at == now {
+            // The heartbeat changed: the next question begins with the short interval again. If the Node itself is not
+            // ready or has our taint, the questions about it continue.
             let ready = |seen: &NodeSeen| seen.node.ready && !seen.node.our_taint;
             if self.nodes.get(&name).is_some_and(ready) {
                 self.node_paces.remove(&name);
             }
         }
-        let seen = NodeReportSeen { report, heard };
+        let seen = NodeReportSeen {
+            report,
+            heartbeat_at,
+        };
         let before = self.node_reports.insert(name.clone(), seen);
         self.affected_by_report(&name, before.as_ref(), now)
     }
@@ -62,8 +66,8 @@ impl Facts {
         self.affected_by_report(name, before.as_ref(), now)
     }
 
-    /// Those claimed for the node of which another thing is said than before; all of them, if the node part is new,
-    /// gone, of another version, or was away.
+    /// The IPs claimed for the node whose report changed; all IPs claimed for it if the node part is new, gone, of
+    /// another version, or was away.
     fn affected_by_report(
         &self,
         name: &NodeName,

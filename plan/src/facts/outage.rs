@@ -1,5 +1,5 @@
-//! EC2 serves an action to no address at the moment: it throttles, permits or answers nothing. One address at a time
-//! finds out whether it does again, and the first success ends the wait of all.
+//! Outage: EC2 serves no call of an action now; it throttles, denies or does not answer. One address at a time tries a
+//! call, and the first success ends the wait of all.
 //! Rules: R5.11 to R5.13.
 
 use alloc::string::String;
@@ -11,13 +11,13 @@ use crate::outcome::{Action, Outcome};
 use crate::step::Call;
 use crate::time::Instant;
 
-/// The time between two tries, of whatever address.
+/// Time between two tries, also of different addresses.
 const BETWEEN: Duration = Duration::from_secs(1);
 
-/// Addresses take turns by name. This long after one may try, those before it may as well.
+/// Addresses take turns in the order of names. Names up to the last one that tried may try only this much later.
 const TURN: Duration = Duration::from_millis(250);
 
-/// An outage in which nothing was tried for this long is forgotten. Longer than a refusal is remembered.
+/// An outage without a try for this time is removed. It is longer than a refusal is remembered.
 const FORGOTTEN: Duration = Duration::from_mins(10);
 
 /// An outage of one action.
@@ -25,18 +25,19 @@ const FORGOTTEN: Duration = Duration::from_mins(10);
 pub(crate) struct Outage {
     /// When the first call failed.
     pub(crate) since: Instant,
-    /// How calls fail.
+    /// How the calls fail.
     pub(crate) outcome: Outcome,
-    /// EC2's code and sentence, of the first that failed so: each has its own, and a user needs one.
+    /// The code and message of EC2 for the first such failure. Each failure has its own message; one is enough.
     pub(crate) said: String,
     /// The IP that tried last.
     last: IpName,
-    /// When the next one may.
+    /// When the next IP may try.
     pub(super) next: Instant,
 }
 
 impl Outage {
-    /// When this IP may try. Throttling is of no single address: all that go in one request try together, for one token.
+    /// When this IP may try. In an outage by throttling, all IPs may try at the same time: the calls of one request use
+    /// one token.
     pub(crate) fn due(&self, name: &IpName) -> Instant {
         if self.outcome == Outcome::Throttled || name > &self.last {
             self.next
@@ -47,7 +48,7 @@ impl Outage {
 }
 
 impl Facts {
-    /// A call was begun: others wait until it is known how it ends, or a while.
+    /// A call was begun: others wait for its result, or for [`BETWEEN`].
     pub(super) fn call_begun(&mut self, name: IpName, call: &Call, now: Instant) {
         if let Some(outage) = self.outages.get_mut(&call.action()) {
             outage.last = name;
@@ -55,7 +56,7 @@ impl Facts {
         }
     }
 
-    /// No call was made for long: whether it lasts is not known, and nothing waits for it.
+    /// Removes outages without a try for a long time: it is not known whether they still last, and no call waits.
     pub(super) fn forget_outages(&mut self, now: Instant) {
         self.outages
             .retain(|_, outage| now.since(outage.next) < FORGOTTEN);
@@ -64,7 +65,8 @@ impl Facts {
         }
     }
 
-    /// A call failed for no reason of its own. True if all that wait have something else to say now.
+    /// A call failed as all calls of its action do. Returns true if the cause changed, so that all waiting IPs report
+    /// another cause.
     pub(super) fn outage_lasts(
         &mut self,
         name: IpName,
@@ -73,7 +75,7 @@ impl Facts {
         said: String,
         now: Instant,
     ) -> bool {
-        // What has gone meanwhile waits for nothing.
+        // An IP that is gone meanwhile does not wait.
         if !self.memory.contains_key(&name) {
             return false;
         }
@@ -92,8 +94,8 @@ impl Facts {
         others
     }
 
-    /// A call was answered. If EC2 carried it out, or refused it for a reason of the call's own, an outage of that
-    /// action is over: true then, and no call of it waits any longer for what failed before.
+    /// A call was answered. If EC2 carried it out, or refused it for a reason of this call, an outage of the action
+    /// ends. Returns true if an outage has ended; then the backoff of all calls of the action ends too.
     pub(super) fn outage_ends(
         &mut self,
         action: Action,

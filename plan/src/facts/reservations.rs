@@ -1,4 +1,4 @@
-//! The reservations that are known, and those that are being made.
+//! The known reservations, and the creates in flight.
 //! Rules: R2.13, R2.14.
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -9,15 +9,15 @@ use crate::address::Address;
 use crate::names::{IpName, IpUid};
 use crate::objects::Reservation;
 
-/// The reservations that are known, by address and by the IPs that they name.
+/// The known reservations, by address and by the IPs that they name.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Reservations {
     at: BTreeMap<Address, Reservation>,
     of: Sets<IpUid, Address>,
     of_parent: Sets<IpName, Address>,
     rows: AddressRows,
-    /// The address for which each of these IPs has a create in flight, or one of which it is not known whether it was
-    /// executed. Only the allocation of others passes over it: safe is what the API server says.
+    /// The address for which each of these IPs has a create in flight, or a create with unknown outcome. Only the
+    /// allocation of other IPs skips it. Safety does not depend on it, only on the API server.
     begun: BTreeMap<IpName, Address>,
 }
 
@@ -26,7 +26,7 @@ impl Reservations {
         self.at.get(&address)
     }
 
-    /// Those that name this IP, by label or by owner.
+    /// The reservations that name this IP, by label or by owner.
     pub(crate) fn of(&self, ip: &IpUid) -> impl Iterator<Item = &Reservation> {
         self.of.of(ip).filter_map(|address| self.at.get(address))
     }
@@ -48,12 +48,12 @@ impl Reservations {
         self.at.range(from..=to).map(|(address, _)| *address)
     }
 
-    /// The last of the addresses in sequence that are reserved from this one on; None: this one is not.
+    /// The last address of the row of reserved addresses from this one on; None: this address is not reserved.
     pub(crate) fn reserved_to(&self, address: Address) -> Option<Address> {
         self.rows.last_from(address)
     }
 
-    /// The addresses that others than this IP are reserving.
+    /// The addresses for which other IPs have a create in flight.
     pub(crate) fn begun_by_others(&self, ip: &IpName) -> BTreeSet<Address> {
         let others = self.begun.iter().filter(|(name, _)| *name != ip);
         others.map(|(_, address)| *address).collect()
@@ -88,13 +88,13 @@ impl Reservations {
         self.begun.insert(ip, address);
     }
 
-    /// The create of this IP is over. The address, if that leaves it free.
+    /// The create of this IP is over. Returns its address if it is free now.
     pub(super) fn end(&mut self, ip: &IpName) -> Option<Address> {
         let address = self.begun.remove(ip)?;
         self.get(address).is_none().then_some(address)
     }
 
-    /// This process begins to lead: what it had begun before says nothing.
+    /// This process begins to lead: earlier creates are removed.
     pub(super) fn end_all(mut self) -> Self {
         self.begun.clear();
         self

@@ -1,12 +1,12 @@
-//! Sets by a key.
+//! A map from keys to sets.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 
-/// Sets by a key; a key without a set has none.
+/// A map from keys to sets. A key with an empty set is not stored.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Sets<K, V>(BTreeMap<K, Entries<V>>);
 
-/// What a key has. Nearly all keys have one value, and a set of one takes the memory of eleven.
+/// The values of a key. Nearly all keys have one value, and a `BTreeSet` with one value uses the memory of eleven.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Entries<V> {
     One(V),
@@ -34,7 +34,7 @@ impl<V: Ord> Entries<V> {
         }
     }
 
-    /// None: it was the only one.
+    /// Removes a value; None if it was the only one.
     fn without(self, value: &V) -> Option<Self> {
         match self {
             Self::One(one) => (one != *value).then_some(Self::One(one)),
@@ -110,7 +110,7 @@ mod tests {
                     values.remove(&value);
                 }
             }
-            // As it would be without what was removed: a model compares states.
+            // The result equals a map to which the removed values were never added: a model compares states.
             let mut without = Sets::default();
             for (key, values) in &plain {
                 prop_assert_eq!(sets.of(key).collect::<Vec<_>>(), values.iter().collect::<Vec<_>>());

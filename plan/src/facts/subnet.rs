@@ -1,7 +1,7 @@
-//! What is known of a subnet's interfaces: the last inventories and the own writes since.
+//! The facts about the ENIs of a subnet: the last two inventories, and the own writes since.
 //! Rules: R1.9, R1.13 to R1.17.
 
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -16,42 +16,46 @@ use crate::names::{InstanceId, InterfaceId, SubnetId};
 use crate::outcome::Outcome;
 use crate::time::Instant;
 
-/// An inventory that shows an address nowhere proves nothing (EC2's Describe is eventually
-/// consistent); the second look follows after this long (R1.15, R1.16).
+/// Time until the second inventory. One inventory that shows an address nowhere proves nothing, because Describe is
+/// eventually consistent (R1.15, R1.16).
 const SECOND_LOOK: Duration = Duration::from_secs(2);
 
-/// However short the interval: an inventory is good for at least this long (R1.9).
+/// Maximum number of requested inventories: for proofs one in each of the next ten seconds, and some others.
+const MOST_WANTED: usize = 16;
+
+/// Minimum time for which an inventory is fresh, also with a short interval (R1.9).
 const LEAST_FRESH: Duration = Duration::from_secs(10);
 
-/// What is known of one subnet.
+/// The facts about one subnet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SubnetFacts {
-    /// Its CIDRs; empty until `DescribeSubnets` has answered.
+    /// The CIDRs of the subnet; empty until `DescribeSubnets` has answered.
     pub cidrs: Vec<Cidr>,
-    /// What the VPC CNI does with its interfaces.
+    /// Whether the VPC CNI uses its ENIs.
     pub cni: CniUse,
-    /// `DescribeSubnets` was asked in vain.
+    /// The backoff after a failed `DescribeSubnets`.
     pub(crate) unread: Option<Backoff>,
-    /// EC2's word on that.
+    /// The outcome of the failed `DescribeSubnets`.
     pub(crate) unread_for: Option<Outcome>,
     pub(crate) last: Option<Inventory>,
     pub(crate) before: Option<Inventory>,
-    /// When an inventory is wanted earlier than the interval has it.
-    pub(crate) wanted: Option<Instant>,
-    /// Two inventories are wanted that were begun after this moment, as soon as there can be.
+    /// When inventories are wanted before the regular interval. An inventory in flight serves only what was wanted when
+    /// it began.
+    pub(crate) wanted: BTreeSet<Instant>,
+    /// Two inventories that begin after this time are wanted as soon as possible.
     pub(crate) proof: Option<Instant>,
-    /// When the last attempt was begun.
+    /// When the last attempt was begun, or has failed.
     pub(crate) tried: Option<Instant>,
-    /// It failed: the interval may be shorter, EC2's patience is not.
+    /// The backoff after a failed inventory. It applies even if the interval is shorter.
     pub(crate) failed: Option<Backoff>,
-    /// With EC2's word.
+    /// The outcome of the failed inventory.
     pub(crate) failed_with: Option<Outcome>,
     pub(crate) own: BTreeMap<Address, OwnWrite>,
-    /// The addresses that own writes put on an interface.
+    /// The addresses that own writes put on each ENI.
     own_on: Sets<InterfaceId, Address>,
-    /// Addresses of which a call's outcome is not known, since when.
+    /// Addresses with a call of unknown outcome, and since when.
     pub(crate) unknown: BTreeMap<Address, Instant>,
-    /// Addresses that an IP explained until then: no inventory begun before says that none does.
+    /// Addresses that an IP explained until this time. An inventory that began earlier does not prove an orphan.
     pub(crate) explained: BTreeMap<Address, Instant>,
 }
 
@@ -62,18 +66,18 @@ impl SubnetFacts {
         self.last.as_ref()
     }
 
-    /// Did the last question about it fail, whichever it was?
-    pub(crate) const fn asked_in_vain(&self) -> bool {
+    /// True if the last `DescribeSubnets` or the last inventory failed.
+    pub(crate) const fn last_read_failed(&self) -> bool {
         self.unread.is_some() || self.failed.is_some()
     }
 
-    /// It and its last inventory, once EC2 has answered both questions.
+    /// The subnet and its last inventory, if EC2 has answered both requests.
     pub(crate) fn looked_at(&self) -> Option<(&Self, &Inventory)> {
         let inventory = self.inventory().filter(|_| !self.cidrs.is_empty());
         inventory.map(|inventory| (self, inventory))
     }
 
-    /// EC2 answered a write of ours.
+    /// Notes an own write that EC2 answered.
     pub(crate) fn wrote(&mut self, address: Address, own: OwnWrite) {
         if let Some(on) = own.now_on.clone() {
             self.own_on.insert(on, address);
@@ -87,15 +91,27 @@ impl SubnetFacts {
         }
     }
 
-    /// Asks for an inventory at that moment, if none is due before.
+    /// Requests an inventory that begins at this time or later.
     pub(crate) fn want(&mut self, at: Instant) {
-        self.wanted = Some(self.wanted.map_or(at, |wanted| wanted.min(at)));
+        self.wanted.insert(at);
+        // A later inventory serves an earlier request too.
+        if self.wanted.len() > MOST_WANTED {
+            self.wanted.pop_first();
+        }
     }
 
-    /// Asks for two inventories that are begun after that moment.
-    pub(crate) fn want_proof(&mut self, after: Instant) {
+    /// Requests two inventories that begin after this time.
+    pub(crate) fn request_proof(&mut self, after: Instant) {
         self.proof = self.proof.max(Some(after));
-        self.want(after.plus(Duration::from_millis(1)));
+        // Requests of many IPs share inventories.
+        let second = after.as_millis() / 1000 + 1;
+        self.want(Instant::from_secs(second));
+    }
+
+    /// An inventory begins: it serves what is wanted until now.
+    pub(crate) fn inventory_begun(&mut self, now: Instant) {
+        self.tried = Some(now);
+        self.wanted.retain(|wanted| *wanted > now);
     }
 
     /// When the next inventory is due.
@@ -107,20 +123,21 @@ impl SubnetFacts {
             return failed.until;
         }
         let regular = tried.plus(interval);
-        self.wanted.map_or(regular, |wanted| wanted.min(regular))
+        let wanted = self.wanted.first();
+        wanted.map_or(regular, |wanted| regular.min(*wanted))
     }
 
     pub(crate) fn inventory_failed(&mut self, id: &SubnetId, outcome: Outcome, now: Instant) {
         let failed =
             backoff::of_describe(Some(outcome)).after(self.failed.as_ref(), id.as_str(), now);
         self.failed = Some(failed);
-        // What is not permitted is said until an inventory is complete, whatever fails besides.
+        // A denial is reported until an inventory is complete, even if the next one fails for another reason.
         if self.failed_with != Some(Outcome::Denied) {
             self.failed_with = Some(outcome);
         }
     }
 
-    /// EC2 serves no inventory: it does not permit one, or has not answered one twice in a row.
+    /// The outcome if EC2 serves no inventory: it denied one, or two in a row failed.
     pub(crate) fn unserved(&self) -> Option<Outcome> {
         let repeated = self.failed.as_ref()?.repeated();
         self.failed_with
@@ -130,15 +147,12 @@ impl SubnetFacts {
     pub(crate) fn read_failed(&mut self, id: &SubnetId, outcome: Option<Outcome>, now: Instant) {
         let unread = backoff::of_describe(outcome).after(self.unread.as_ref(), id.as_str(), now);
         self.unread = Some(unread);
-        // No answer, or a throttled call, takes nothing back of what EC2 said before.
+        // A call without an answer, or a throttled call, does not replace an earlier answer.
         let said = outcome.filter(|said| !matches!(said, Outcome::Unknown | Outcome::Throttled));
         self.unread_for = said.or(self.unread_for);
     }
 
     pub(crate) fn done(&mut self, inventory: Inventory, of_interest: &OfInterest<'_>) {
-        if self.wanted.is_some_and(|wanted| wanted <= inventory.begun) {
-            self.wanted = None;
-        }
         self.failed = None;
         self.failed_with = None;
         self.unknown.retain(|_, since| *since >= inventory.begun);
@@ -166,7 +180,7 @@ impl SubnetFacts {
             }
             !over
         });
-        // What we wrote and do not see, or saw move by itself, gets its second look soon.
+        // A second inventory follows soon if an own write is not shown, or an address moved without a write.
         let shown = |address: &Address| {
             let last = self.last.as_ref()?;
             last.holder_of(*address)
@@ -208,22 +222,22 @@ impl SubnetFacts {
         }
     }
 
-    /// Is the last inventory so young that what it shows is fresh?
-    pub(super) fn looked_lately(&self, interval: Duration, now: Instant) -> bool {
+    /// True if the last inventory is fresh.
+    pub(super) fn has_fresh_inventory(&self, interval: Duration, now: Instant) -> bool {
         let fresh_for = interval.saturating_mul(2).max(LEAST_FRESH);
         let last = self.last.as_ref();
         last.is_some_and(|last| now.since(last.begun) <= fresh_for)
     }
 
-    /// Where the address is.
+    /// The location of the address.
     #[must_use]
     pub fn locate(&self, address: Address, interval: Duration, now: Instant) -> Location {
         let Some(last) = &self.last else {
             return Location::default();
         };
-        let fresh = self.looked_lately(interval, now) && !self.unknown.contains_key(&address);
+        let fresh = self.has_fresh_inventory(interval, now) && !self.unknown.contains_key(&address);
         let shown = last.holder_of(address);
-        // `done` drops an own write once two later inventories agree: it still lies over them here.
+        // `done` removes an own write when two later inventories agree. Until then the own write counts here.
         let own = self.own.get(&address);
         let on = own.map_or(shown, |own| own.now_on.as_ref());
         let agreed_since = self.agreed_since(address);
@@ -235,7 +249,7 @@ impl SubnetFacts {
         }
     }
 
-    /// When the older of two inventories was begun that show the address alike, with no own write over them.
+    /// When the older of two inventories was begun that show the same for the address, if no own write is newer.
     pub(super) fn agreed_since(&self, address: Address) -> Option<Instant> {
         let (last, before) = self.last.as_ref().zip(self.before.as_ref())?;
         let on = last.holder_of(address);
@@ -244,15 +258,15 @@ impl SubnetFacts {
         (alike && !self.own.contains_key(&address)).then_some(before.begun)
     }
 
-    /// The interface that the last inventory shows an address on, and its instance.
+    /// The ENI of an address in the last inventory, and its instance.
     pub(super) fn shown(&self, address: Address) -> Option<(&InterfaceId, Option<&InstanceId>)> {
         let last = self.last.as_ref()?;
         let on = last.holder_of(address)?;
         Some((on, last.instance_of(on)))
     }
 
-    /// The interface that the last inventory shows an address on, if it was begun at least `lag` after our
-    /// last write of it.
+    /// The ENI of an address in the last inventory, if that began more than `lag` after the last own write of the
+    /// address.
     pub(crate) fn shown_since(&self, address: Address, lag: Duration) -> Option<&InterfaceId> {
         let last = self.last.as_ref()?;
         let own = self.own.get(&address);
@@ -260,13 +274,13 @@ impl SubnetFacts {
         last.holder_of(address).filter(|_| later)
     }
 
-    /// An interface as the last inventory shows it.
+    /// An ENI in the last inventory.
     #[must_use]
     pub fn interface(&self, id: &InterfaceId) -> Option<&Interface> {
         self.last.as_ref()?.interfaces.get(id)
     }
 
-    /// Do two inventories in a row show no such interface?
+    /// True if two inventories in sequence do not show the ENI.
     #[must_use]
     pub fn interface_gone(&self, id: &InterfaceId) -> bool {
         self.last
@@ -277,8 +291,8 @@ impl SubnetFacts {
             })
     }
 
-    /// The slots of an interface that are taken, own writes laid over the last inventory: a delegated
-    /// prefix takes one, as an address does.
+    /// Number of used slots of an ENI, from the last inventory and the own writes since. A delegated prefix uses one
+    /// slot, as an address does.
     pub(crate) fn slots_taken_on(&self, id: &InterfaceId) -> usize {
         let shown = self.interface(id).map_or(0, |interface| {
             let addresses = interface.addresses.iter();
@@ -290,7 +304,7 @@ impl SubnetFacts {
         shown + self.own_on.count(id)
     }
 
-    /// Did the inventory before the last one show an interface attached to this instance?
+    /// True if the inventory before the last one shows an ENI that is attached to this instance.
     pub(crate) fn shown_before(&self, instance: Option<&InstanceId>) -> bool {
         let shown = self.before.as_ref().zip(instance);
         shown.is_some_and(|(before, instance)| {

@@ -1,5 +1,5 @@
-//! Every moment that facts remember, for a model checker: it has no clock, and forgets of time what no
-//! decision can tell apart.
+//! Access to all moments in the facts, for a model checker. It has no clock, and removes differences in time that
+//! cannot change a decision.
 
 use core::time::Duration;
 
@@ -10,15 +10,15 @@ use crate::outcome::Outcome;
 use crate::time::Instant;
 
 impl Facts {
-    /// Shows every moment to `change`, which may move it. Moved all alike, and `now` with them, they
-    /// lead to the same decisions.
+    /// Calls `change` with every moment; it may modify them. If all moments and `now` are moved by the same time, the
+    /// decisions stay the same.
     pub fn each_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
         self.each_moment_of_reads(change);
         self.each_ordered_moment(change);
         self.each_aged_moment(change);
     }
 
-    /// When reads were begun, and writes before them answered: which was first decides what is fresh.
+    /// The moments at which reads were begun and writes were answered. Their order decides which reads are fresh.
     pub fn each_moment_of_reads(&mut self, change: &mut impl FnMut(&mut Instant)) {
         for memory in self.memory.values_mut() {
             change(&mut memory.last_write_at);
@@ -28,6 +28,9 @@ impl Facts {
         }
         for seen in self.pods.values_mut() {
             change(&mut seen.version_seen);
+        }
+        for node in self.nodes.values_mut() {
+            change(&mut node.version_seen);
         }
         let reads = &mut self.reads;
         for read in reads.pods.values_mut() {
@@ -46,8 +49,7 @@ impl Facts {
         }
     }
 
-    /// Those of which it matters whether inventories were begun before or after them, and the
-    /// inventories' own.
+    /// The moments whose order relative to the begin of inventories matters, and the begins of the inventories.
     pub fn each_ordered_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
         change(&mut self.led_since);
         for (_, since) in self.ownerless.values_mut() {
@@ -62,7 +64,12 @@ impl Facts {
             }
             subnet.unknown.values_mut().for_each(&mut *change);
             subnet.explained.values_mut().for_each(&mut *change);
-            subnet.wanted.iter_mut().for_each(&mut *change);
+            let wanted = core::mem::take(&mut subnet.wanted).into_iter();
+            let wanted = wanted.map(|mut moment| {
+                change(&mut moment);
+                moment
+            });
+            subnet.wanted = wanted.collect();
             subnet.proof.iter_mut().for_each(&mut *change);
         }
         change(&mut self.recovered);
@@ -78,7 +85,7 @@ impl Facts {
         }
     }
 
-    /// Those of which it only matters how long ago they were.
+    /// The moments for which only their age matters.
     pub fn each_aged_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
         for seen in self.pods.values_mut() {
             change(&mut seen.seen);
@@ -98,7 +105,7 @@ impl Facts {
             pace.each_moment(change);
         }
         for seen in self.node_reports.values_mut() {
-            change(&mut seen.heard);
+            change(&mut seen.heartbeat_at);
         }
         for read in self.replica_sets.values_mut() {
             change(&mut read.begun);
@@ -110,6 +117,7 @@ impl Facts {
             change(at);
         }
         self.missed.values_mut().for_each(&mut *change);
+        self.lost_nodes.values_mut().for_each(&mut *change);
         for unanswered in self.limits_unanswered.values_mut() {
             change(&mut unanswered.again);
         }
@@ -130,9 +138,8 @@ impl Facts {
         }
     }
 
-    /// Forgets the reads that are fresh for no IP any more and never will be again, the writes that no
-    /// read is older than, the calls that cannot land any more, and of outages, failures and pods since when
-    /// they are so, where no decision asks any more.
+    /// Removes reads that can never be fresh again, writes that are older than every read, and calls that cannot be
+    /// executed any more. Also resets the begin of outages, failures and pod states where no decision uses it any more.
     pub fn forget_stale_reads(&mut self, now: Instant) {
         let memory = &self.memory;
         let fresh = |begun: Instant| {
@@ -153,7 +160,12 @@ impl Facts {
             .chain(reads.reservations.values().map(|read| &read.begun))
             .chain(reads.own_reservations.values().map(|read| &read.begun));
         let oldest = begun.min().copied();
-        // How long it is kept is longer than a checker looks.
+        // A checker answers each read at once.
+        for node in self.nodes.values_mut() {
+            node.version_seen = Instant::START;
+        }
+        self.lost_nodes.clear();
+        // It is kept for longer than a checker run.
         self.missed.values_mut().for_each(|at| *at = now);
         for outage in self.outages.values_mut() {
             if now.since(outage.next) >= Duration::from_secs(1) {

@@ -1,4 +1,4 @@
-//! The `Lease` as it is read and written, and the times of an election.
+//! The content of the `Lease`, and the timings of an election.
 
 use alloc::string::{String, ToString};
 use core::fmt;
@@ -7,20 +7,20 @@ use core::time::Duration;
 use crate::names::ResourceVersion;
 use crate::time::millis;
 
-/// A mutating call to EC2 takes at most this long: none is begun with less of the lease left (R5.1).
+/// Maximum duration of a mutating call to EC2: no call is begun with less time of the lease left (R5.1).
 const CALL: Duration = Duration::from_secs(5);
 
-/// A replica's name in the `Lease`: unique to one process.
+/// The name of a replica in the `Lease`: unique for each process.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Identity(String);
 
 impl Identity {
-    /// The name as it stands in `spec.holderIdentity`.
+    /// The name, as in `spec.holderIdentity`.
     pub fn new(name: impl Into<String>) -> Self {
         Self(name.into())
     }
 
-    /// The name as it stands in `spec.holderIdentity`.
+    /// The name, as in `spec.holderIdentity`.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -33,25 +33,24 @@ impl fmt::Display for Identity {
     }
 }
 
-/// The lengths of time of an election.
+/// The timings of an election.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timings {
-    /// How long others respect the lease after they last saw it change.
+    /// How long other replicas wait after the last change of the lease that they saw.
     pub duration: Duration,
-    /// The holder gives up when its last renewal was begun this long ago.
+    /// The holder stops leading when this time has passed since the begin of its last successful renewal.
     pub renew_deadline: Duration,
-    /// How often it is renewed, or tried for.
+    /// Interval of renewals, and of tries to acquire the lease.
     pub retry_period: Duration,
 }
 
 impl Timings {
-    /// No mutating call is begun with less than this left: 5 s, or a third of a lease so short that it
-    /// could never have them.
+    /// No mutating call is begun with less time left: 5 s, or a third of the duration of a short lease.
     pub(super) fn margin(&self) -> Duration {
         CALL.min(Duration::from_millis(millis(self.duration) / 3))
     }
 
-    /// `spec.leaseDurationSeconds`: whole seconds, never none.
+    /// `spec.leaseDurationSeconds`: whole seconds, at least 1.
     #[must_use]
     pub const fn seconds(&self) -> u64 {
         let seconds = millis(self.duration).div_ceil(1000);
@@ -59,40 +58,40 @@ impl Timings {
     }
 }
 
-/// The `Lease` as it was read.
+/// A `Lease` that was read.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Record {
-    /// Its version: the next write is guarded by it.
+    /// The `resourceVersion` that guards the next write.
     pub version: ResourceVersion,
-    /// Who holds it; None: it was given back.
+    /// The holder; None: the lease was released.
     pub holder: Option<Identity>,
-    /// How long its holder said that it lasts.
+    /// `spec.leaseDurationSeconds`.
     pub duration: Option<Duration>,
-    /// `spec.renewTime` as text: compared, never understood.
+    /// `spec.renewTime` as text. It is only compared, never parsed.
     pub renewed: String,
-    /// How often it changed hands.
+    /// `spec.leaseTransitions`: number of changes of the holder.
     pub transitions: u64,
 }
 
 impl Record {
-    /// Does it say the same? The version also changes with a label, and that renews nothing.
-    pub(super) fn says_the_same(&self, other: &Self) -> bool {
+    /// True if the holder did not renew it in between. The version is not compared: it also changes with a label.
+    pub(super) fn same_renewal(&self, other: &Self) -> bool {
         self.holder == other.holder
             && self.renewed == other.renewed
             && self.transitions == other.transitions
     }
 }
 
-/// What a write puts into the `Lease`; `renewTime` is always the writer's present.
+/// The spec of the `Lease` in a write. `renewTime` is always the current time of the writer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Spec {
-    /// Who holds it then; None: it is given back.
+    /// The new holder; None: the lease is released.
     pub holder: Option<Identity>,
     /// `leaseDurationSeconds`.
     pub seconds: u64,
     /// `leaseTransitions`.
     pub transitions: u64,
-    /// Does it change hands, so that `acquireTime` is the present too?
+    /// True if the holder changes: then `acquireTime` is set to the current time too.
     pub acquired: bool,
 }
 

@@ -14,7 +14,7 @@ use crate::names::{BlockName, Namespace, ResourceVersion, SubnetId};
 pub enum Namespaces {
     /// `["*"]`
     All,
-    /// These.
+    /// Only these namespaces.
     Only(BTreeSet<Namespace>),
 }
 
@@ -25,7 +25,7 @@ impl Default for Namespaces {
 }
 
 impl Namespaces {
-    /// As the field lists them.
+    /// From the list in the field.
     pub fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
         let names: BTreeSet<&str> = names.into_iter().collect();
         if names.contains("*") {
@@ -34,7 +34,7 @@ impl Namespaces {
         Self::Only(names.into_iter().map(Namespace::from).collect())
     }
 
-    /// May pods of this namespace use it?
+    /// True if pods of this namespace may use it.
     #[must_use]
     pub fn allow(&self, namespace: &Namespace) -> bool {
         match self {
@@ -43,7 +43,7 @@ impl Namespaces {
         }
     }
 
-    /// Does `after` leave out a namespace that was allowed?
+    /// True if a namespace that is allowed here is not allowed in `after`.
     #[must_use]
     pub fn narrows_to(&self, after: &Self) -> bool {
         match (self, after) {
@@ -54,78 +54,78 @@ impl Namespaces {
     }
 }
 
-/// Who brings packets from the interface to the pod and back (`spec.node`).
+/// Which program brings packets from the ENI to the pod and back (`spec.node`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DataPath {
-    /// Not Mooring.
+    /// Another program than Mooring.
     #[default]
     Foreign,
-    /// The node part: a pod is ready only after it has programmed the address.
+    /// The node part: a pod is ready only after the node part has programmed the address.
     NodePart,
 }
 
 /// An `IPBlock`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Block {
-    /// Its name.
+    /// The name of the block.
     pub name: BlockName,
     /// `metadata.uid`.
     pub uid: String,
-    /// Its version.
+    /// The `resourceVersion`, which guards writes.
     pub version: ResourceVersion,
     /// `metadata.generation`.
     pub generation: i64,
-    /// Is it being deleted?
+    /// True if it is being deleted.
     pub deleting: bool,
-    /// Does it carry our finalizer?
+    /// True if it has our finalizer.
     pub finalizer: bool,
-    /// The spec; `Err` says in a sentence why it cannot be read.
+    /// The spec; `Err` is a message why it cannot be read.
     pub spec: Result<BlockSpec, String>,
-    /// A person confirms that the pods are gone (annotation `ip.wgtwo.com/release-brake`): the brake ends.
+    /// True if a user confirms that the pods are gone (annotation `ip.wgtwo.com/release-brake`): the brake ends.
     pub release_brake: bool,
-    /// What was last said of it.
+    /// The present status.
     pub status: BlockStatus,
 }
 
-/// An `IPBlock`'s spec.
+/// The spec of an `IPBlock`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockSpec {
     /// CIDR and excluded addresses.
     pub range: BlockRange,
-    /// The subnet whose interfaces can carry the addresses.
+    /// The subnet whose ENIs can carry the addresses.
     pub subnet: SubnetId,
-    /// The administrator's labels; None: the controller labels the nodes.
+    /// Node labels that an administrator sets; None: the controller labels the nodes.
     pub node_selector: Option<BTreeMap<String, String>>,
-    /// Only interfaces with all these tags.
+    /// Only ENIs with all these tags are used.
     pub interface_tags: BTreeMap<String, String>,
     /// Namespaces that may use it.
     pub allowed_namespaces: Namespaces,
-    /// How long a Node may be away before the address may leave a pod that is being deleted.
+    /// How long a Node must be away before the address may move from a pod that is being deleted.
     pub failover_after: Duration,
-    /// Is a node taken out of service when EC2 says that its instance has ended?
+    /// True if a node is tainted `out-of-service` when its instance has ended according to EC2.
     pub fast_failover: bool,
-    /// Who brings packets from the interface to the pod.
+    /// Which program brings packets from the ENI to the pod.
     pub data_path: DataPath,
-    /// Does the node part ask a target which source address it sees?
+    /// True if the node part asks a target which source address it sees.
     pub probe: bool,
 }
 
-/// An `IPBlock`'s status.
+/// The status of an `IPBlock`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockStatus {
-    /// The subnet's CIDRs, canonical text.
+    /// The CIDRs of the subnet, as canonical text.
     pub subnet_cidrs: Vec<String>,
-    /// Addresses that can be reserved at all.
+    /// Number of addresses that can be reserved in total.
     pub capacity: u64,
-    /// Addresses reserved by IPs.
+    /// Number of addresses that are reserved by IPs.
     pub reserved: u64,
-    /// Of these, on an interface.
+    /// Number of reserved addresses that are attached.
     pub attached: u64,
-    /// Addresses that others have: on an interface, and reserved by no IP.
+    /// Number of addresses that others have: on an ENI and not reserved by an IP, or reserved by another manager.
     pub foreign: u64,
-    /// Addresses that can still be reserved.
+    /// Number of addresses that can still be reserved.
     pub free: u64,
-    /// Nodes with a usable interface.
+    /// Number of nodes with a usable ENI.
     pub nodes: u64,
     /// Conditions by type.
     pub conditions: BTreeMap<String, Condition>,

@@ -4,15 +4,15 @@ use alloc::string::String;
 
 use crate::reason::Reason;
 
-/// A condition without its times: the effect that writes it keeps those.
+/// A condition without its timestamps: the code that writes it adds them.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Condition {
-    /// `True` or `False`.
+    /// The status: `True` or `False`.
     pub status: bool,
-    /// Why, as a word.
+    /// Reason of the condition.
     pub reason: Reason,
-    /// Why, and what to do next.
+    /// Message of the condition: why, and what to do next.
     pub message: String,
-    /// The generation that this was said of.
+    /// `observedGeneration`: the generation that the condition is about.
     pub generation: i64,
 }

@@ -13,22 +13,22 @@ use crate::names::{
 };
 use crate::reason::Reason;
 
-/// An `IP`, as far as it matters to a decision.
+/// The parts of an `IP` that decisions need.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ip {
-    /// Its name.
+    /// The name of the IP.
     pub name: IpName,
-    /// Its UID.
+    /// The UID of the IP.
     pub uid: IpUid,
-    /// The version that a status write is guarded by.
+    /// The `resourceVersion`, which guards status writes.
     pub version: ResourceVersion,
     /// `metadata.generation`.
     pub generation: i64,
-    /// Is it being deleted?
+    /// True if it is being deleted.
     pub deleting: bool,
-    /// Does it carry our finalizer?
+    /// True if it has our finalizer.
     pub finalizer: bool,
-    /// The spec; `Err` says in a sentence why it cannot be read.
+    /// The spec; `Err` is a message why it cannot be read.
     pub desired: Result<DesiredIp, String>,
     /// The annotation `ip.wgtwo.com/take-from`.
     pub take_from: Option<InterfaceId>,
@@ -37,25 +37,25 @@ pub struct Ip {
 }
 
 impl Ip {
-    /// The addresses that its status has, or had and may still have somewhere.
+    /// The address in its status, and former addresses that can still be on an ENI (`previous`).
     pub fn addresses(&self) -> impl Iterator<Item = Address> {
         let previous = self.status.previous.iter().map(|entry| entry.address);
         self.status.address.into_iter().chain(previous)
     }
 
-    /// Is it this IP for which an address may be on an interface?
+    /// True if this IP can be the reason why an address is on an ENI.
     #[must_use]
     pub fn explains(&self, address: Address) -> bool {
         self.addresses().any(|of| of == address)
     }
 
-    /// The address that its spec names.
+    /// The address in its spec.
     #[must_use]
     pub fn desired_address(&self) -> Option<Address> {
         self.desired.as_ref().ok()?.address
     }
 
-    /// The interfaces that its address is on or is meant for, or may still be on.
+    /// The ENI of its claim, and the ENIs that can still have the address (`previous`).
     pub fn interfaces(&self) -> impl Iterator<Item = &InterfaceId> {
         let target = self.status.claim.as_ref().and_then(Claim::target);
         let present = target.map(|target| &target.place.interface);
@@ -63,7 +63,7 @@ impl Ip {
         present.into_iter().chain(previous)
     }
 
-    /// Does a pod hold it, and does the spec name another address than the reserved one?
+    /// True if a pod holds the IP and its spec has another address than the reserved one.
     #[must_use]
     pub(crate) fn is_edited_while_held(&self) -> bool {
         let desired = self
@@ -74,7 +74,7 @@ impl Ip {
         self.status.claim.is_some() && desired.is_some() && desired != self.status.address
     }
 
-    /// The interface that a claim is for which EC2 has not confirmed.
+    /// The ENI of a claim that EC2 has not confirmed; None if there is no such claim.
     #[must_use]
     pub fn unfinished_for(&self) -> Option<&InterfaceId> {
         match &self.status.claim.as_ref()?.phase {
@@ -84,106 +84,104 @@ impl Ip {
     }
 }
 
-/// An `IP` whose status cannot be read: where its address is, is not known.
+/// An `IP` whose status cannot be read: the place of its address is not known.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UnreadableIp {
-    /// Its name.
+    /// The name of the IP.
     pub name: IpName,
     /// `metadata.uid`.
     pub uid: IpUid,
     /// `metadata.resourceVersion`.
     pub version: ResourceVersion,
-    /// What is wrong with it, as a sentence without a full stop.
+    /// What is wrong, as a sentence without a full stop.
     pub problem: String,
-    /// What its condition `Ready` says of it.
+    /// What its condition `Ready` already reports.
     pub says: UnreadableReport,
 }
 
-/// What an object's condition says.
+/// What the condition of an unreadable object already reports.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum UnreadableReport {
-    /// There is no place for a condition: a status that is no object would have to be replaced, and what it
-    /// was would be lost.
+    /// No condition can be written: the status is not a JSON object, and a write would replace it and lose its content.
     Mute,
-    /// Nothing, or something else than that it cannot be read.
+    /// It does not report that the object cannot be read.
     Nothing,
-    /// `False`, that it cannot be read, and why.
+    /// It is `False` and reports that the object cannot be read, with this message.
     Unreadable(String),
 }
 
-/// An `IP`'s spec.
+/// The spec of an `IP`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DesiredIp {
-    /// The address; None: the lowest free one of the block.
+    /// The address; None: the lowest free address of the block is allocated.
     pub address: Option<Address>,
-    /// The block; None: the one that the address lies in.
+    /// The block; None: the block that contains the address.
     pub block: Option<BlockName>,
-    /// How a move is made.
+    /// How the address is moved.
     pub reassign: Reassign,
     /// Namespaces whose pods may hold it, if the block allows them too.
     pub allowed_namespaces: Namespaces,
 }
 
-/// An `IP`'s status.
+/// The status of an `IP`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IpStatus {
-    /// The reserved address. Once here it is final until the spec names another.
+    /// The reserved address. It is final until the spec names another one.
     pub address: Option<Address>,
-    /// The block that it was reserved in.
+    /// The block in which it was reserved.
     pub block: Option<BlockName>,
-    /// Who holds it, and where.
+    /// The claim: which pod gets the address, and where.
     pub claim: Option<Claim>,
-    /// The MAC address of the interface of the claim, for the node part.
+    /// The MAC address of the ENI of the claim, for the node part.
     pub mac: Option<MacAddress>,
-    /// The workload of the pod that holds it or held it last: its pods come first. None: no pod held it, or a pod
-    /// without a controller.
+    /// The workload of the last holder: its pods come first. None: there was no holder, or it had no controller.
     pub workload: Option<Workload>,
-    /// Where we put it before: at most [`MAX_PREVIOUS`], oldest first.
+    /// Places where Mooring put the address before: at most [`MAX_PREVIOUS`], oldest first.
     pub previous: Vec<Previous>,
     /// A target that EC2 refused for good.
     pub refused: Option<Refused>,
-    /// `Reserved`, `Attached`, `Programmed`, `Verified`, `Ready`.
+    /// The conditions `Reserved`, `Attached`, `Programmed`, `Verified` and `Ready`.
     pub conditions: Conditions,
 }
 
-/// How many places before this one the status remembers (R4.16).
+/// Maximum number of previous places in the status (R4.16).
 pub const MAX_PREVIOUS: usize = 8;
 
-/// A pod's claim on the address.
+/// The claim of a pod on the address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Claim {
-    /// The holder's namespace and name.
+    /// Namespace and name of the holder.
     pub pod: PodKey,
-    /// The holder.
+    /// UID of the holder.
     pub uid: PodUid,
-    /// What tells it from other claims of this IP. Record keeps it.
+    /// The unique id of the claim within the IP. A Record does not change it.
     pub id: ClaimId,
-    /// How far the claim has come.
+    /// The state of the claim.
     pub phase: ClaimPhase,
 }
 
-/// How far a claim has come. Each is durable before what follows it is done.
+/// The state of a claim. Each state is durable before the next step is done.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ClaimPhase {
-    /// Meant to go there; EC2 may or may not have been told (`assigned: false`).
+    /// The address is to go there; EC2 may or may not have been called (`assigned: false`).
     Claimed(Target),
-    /// Is there, as EC2 confirmed (`assigned: true`).
+    /// EC2 confirmed that the address is there (`assigned: true`).
     Recorded(Target),
-    /// Is being taken off; where it may be stands in `previous`.
+    /// The address is being detached; `previous` has the places where it can be.
     Detaching,
 }
 
-/// Where a claimed address is, or is meant to go.
+/// Where a claimed address is, or is to go.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Target {
     /// The Node that the holder is bound to.
     pub node: NodeName,
-    /// The interface and the instance.
+    /// The ENI and the instance.
     pub place: InterfaceRef,
 }
 
 impl Claim {
-    /// Where the address is or is meant to go; None while it is being detached.
+    /// Where the address is or is to go; None while it is being detached.
     #[must_use]
     pub fn target(&self) -> Option<&Target> {
         match &self.phase {
@@ -192,48 +190,49 @@ impl Claim {
         }
     }
 
-    /// Has EC2 confirmed it?
+    /// True if EC2 has confirmed the claim.
     #[must_use]
     pub fn recorded(&self) -> bool {
         matches!(self.phase, ClaimPhase::Recorded(_))
     }
 }
 
-/// A place where Mooring put an address, and the pod that it was for.
+/// A place where Mooring put an address, and the holder at that time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Previous {
-    /// The address (another than the present one after an edit).
+    /// The address. After an edit it differs from the present one.
     pub address: Address,
-    /// The interface that may still have it.
+    /// The ENI that can still have it.
     pub interface: InterfaceId,
-    /// The instance that it was on, as far as known.
+    /// The instance of the ENI, if known.
     pub instance: Option<InstanceId>,
-    /// Who held it there; None where it was taken over with `take-from`.
+    /// The holder there; None if the address was taken over with `take-from`.
     pub holder: Option<(PodKey, PodUid)>,
 }
 
 /// A target that EC2 refused for good.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Refused {
-    /// For which pod it was.
+    /// The pod of the claim.
     pub pod: PodUid,
-    /// The interface that was refused.
+    /// The refused ENI.
     pub interface: InterfaceId,
-    /// Why.
+    /// Why EC2 refused it.
     pub reason: Reason,
 }
 
 /// The conditions of an `IP`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Conditions {
-    /// Is the address reserved?
+    /// Whether the address is reserved.
     pub reserved: Option<Condition>,
-    /// Is it on its holder's interface?
+    /// Whether it is on the ENI of its holder.
     pub attached: Option<Condition>,
-    /// Has the node part programmed it? None: it is not attached, or the block does not ask for the node part.
+    /// Whether the node part has programmed it. None: it is not attached, or the block does not use the node part.
     pub programmed: Option<Condition>,
-    /// Does the target of the probe see it? None: it is not attached, the block has no probe, or nothing was found yet.
+    /// Whether the target of the probe sees it. None: it is not attached, the block has no probe, or there is no result
+    /// yet.
     pub verified: Option<Condition>,
-    /// Reserved, and unclaimed or attached; and programmed, where the block asks for that.
+    /// Reserved, and either unclaimed or attached; and programmed, if the block uses the node part.
     pub ready: Option<Condition>,
 }

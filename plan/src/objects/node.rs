@@ -1,4 +1,4 @@
-//! Nodes.
+//! The parts of a Node that decisions need.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -12,26 +12,26 @@ use crate::names::{InstanceId, InstanceType, NodeName, ResourceVersion};
 )]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Node {
-    /// Its name.
+    /// The name of the Node.
     pub name: NodeName,
     /// `metadata.uid`.
     pub uid: String,
-    /// Its version.
+    /// The `resourceVersion`, which guards writes.
     pub version: ResourceVersion,
-    /// Its creation, in seconds since 1970.
+    /// `creationTimestamp`, in seconds since 1970.
     pub created: i64,
-    /// The machine behind it, as its kubelet said when it registered. This is not proven.
+    /// Its EC2 instance from `providerID`. The kubelet sets it when it registers, so it is not proven.
     pub instance: Option<InstanceId>,
-    /// Its label `node.kubernetes.io/instance-type`.
+    /// The label `node.kubernetes.io/instance-type`.
     pub instance_type: Option<InstanceType>,
-    /// Its `Ready` condition is `True`.
+    /// True if its condition `Ready` is `True`.
     pub ready: bool,
-    /// `node.kubernetes.io/unreachable:NoExecute`.
+    /// True if it has the taint `node.kubernetes.io/unreachable:NoExecute`.
     pub unreachable: bool,
-    /// `node.kubernetes.io/out-of-service`.
+    /// True if it has the taint `node.kubernetes.io/out-of-service`.
     pub out_of_service: bool,
-    /// That taint is ours (it has our value): fast failover has set it.
+    /// True if that taint has the value that fast failover sets.
     pub our_taint: bool,
-    /// Labels; only those that block selectors can name matter.
+    /// Labels, for the selectors of blocks.
     pub labels: BTreeMap<String, String>,
 }

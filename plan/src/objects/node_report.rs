@@ -1,4 +1,4 @@
-//! What the node part of a node reports: the object `IPNode`.
+//! The report of a node part: the object `IPNode`.
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
@@ -13,13 +13,13 @@ pub struct NodeReport {
     pub node: NodeName,
     /// The version of the node part.
     pub version: String,
-    /// When it last reported, in seconds since 1970 by its own clock: only that it changes matters.
+    /// Time of the last report, in seconds since 1970 on the clock of the node. It is only checked for changes.
     pub heartbeat: i64,
-    /// The addresses that IPs have there.
+    /// The addresses on the node, by IP.
     pub addresses: BTreeMap<IpName, AddressReport>,
 }
 
-/// How far the programming of one address is.
+/// The report about one address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AddressReport {
     /// The address.
@@ -28,32 +28,32 @@ pub struct AddressReport {
     pub pod: PodUid,
     /// The claim that it is programmed for.
     pub claim: ClaimId,
-    /// How far it is.
+    /// Whether the address is programmed.
     pub state: AddressState,
-    /// What the probe of the block found. None: it found nothing yet, or there is no probe.
+    /// The outcome of the probe. None: no outcome yet, or the block has no probe.
     pub probe: Option<ProbeOutcome>,
 }
 
-/// What the target of a probe sees.
+/// The outcome of a probe.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProbeOutcome {
-    /// The target, as the block names it.
+    /// The target, as in the block.
     pub target: String,
-    /// The source address that the target saw. None: it did not say.
+    /// The source address that the target saw. None: the target did not report one.
     pub observed: Option<Address>,
-    /// The round trip of the attempt that led to this outcome, in milliseconds.
+    /// The round trip time of the attempt with this outcome, in milliseconds.
     pub round_trip: Option<u64>,
-    /// Why it is not verified, and what to do next.
+    /// Why the address is not verified, and what to do next.
     pub message: String,
 }
 
-/// How far a node part is with an address.
+/// The state of an address on a node.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AddressState {
     /// Packets pass.
     Programmed,
-    /// They do not pass yet, or not any more: what is missing, as a sentence.
+    /// Packets do not pass yet, or not any more. The message says what is missing.
     NotProgrammed(String),
-    /// They never will on this node: why, and what works there.
+    /// Packets can never pass on this node. The message says why, and what works there.
     Unsupported(String),
 }

@@ -1,4 +1,4 @@
-//! Pods, and the workloads that they are of.
+//! Pods and their workloads.
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -9,44 +9,44 @@ use crate::names::{
 };
 use crate::reason::Reason;
 
-/// A pod that carries our label.
+/// A pod with our label.
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is a fact of its own about the pod"
 )]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Pod {
-    /// The pod.
+    /// The UID of the pod.
     pub uid: PodUid,
-    /// Where its object is.
+    /// Namespace and name.
     pub key: PodKey,
-    /// Its version.
+    /// The `resourceVersion`, which guards writes.
     pub version: ResourceVersion,
-    /// `creationTimestamp`, in seconds since 1970: for order only, never compared with a clock.
+    /// `creationTimestamp`, in seconds since 1970. It is used only for ordering, never compared with a clock.
     pub created: i64,
-    /// The node it is bound to.
+    /// The node that it is bound to.
     pub node: Option<NodeName>,
-    /// `Succeeded` or `Failed`.
+    /// True if its phase is `Succeeded` or `Failed`.
     pub ended: bool,
-    /// Is it being deleted? With the grace period in seconds.
+    /// The grace period in seconds if it is being deleted, else None.
     pub deleting: Option<u64>,
-    /// Does the user's annotation stand there?
+    /// True if it has the annotation `ip.wgtwo.com/ip`.
     pub annotated: bool,
-    /// Our label.
+    /// The value of our label.
     pub label: Option<IpName>,
-    /// The IP that admission resolved the annotation to.
+    /// The UID of the IP to which admission resolved the annotation.
     pub ip: Option<IpUid>,
-    /// Does its spec have our readiness gate?
+    /// True if its spec has our readiness gate.
     pub gated: bool,
-    /// Our condition.
+    /// The condition of our readiness gate.
     pub gate: Option<Gate>,
     /// Its other readiness gates whose conditions are not `True`.
     pub unready_gates: BTreeSet<String>,
-    /// Its `ContainersReady` condition.
+    /// True if its condition `ContainersReady` is `True`.
     pub containers_ready: bool,
-    /// Is every container running?
+    /// True if every container is running.
     pub containers_running: bool,
-    /// When it may take over in a rollout.
+    /// When it may take over the address in a rollout.
     pub handover: Handover,
     /// Its controller: the owner reference with `controller: true`.
     pub controller: Option<Controller>,
@@ -55,42 +55,42 @@ pub struct Pod {
 /// The controller of a pod.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Controller {
-    /// A `ReplicaSet`, which may be of a Deployment: name and UID.
+    /// A `ReplicaSet`, which can belong to a Deployment: name and UID.
     ReplicaSet(String, ReplicaSetUid),
-    /// Another one.
+    /// Another controller.
     Other(WorkloadUid),
 }
 
-/// What makes the pods of one kind: their Deployment, or else their controller.
+/// The workload of pods: their Deployment, or else their controller.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Workload {
-    /// The pods' namespace: an owner reference names none, and may name what is in another.
+    /// The namespace of the pods. An owner reference has no namespace, and can name an object of another namespace.
     pub namespace: Namespace,
-    /// The Deployment's UID, or the controller's.
+    /// The UID of the Deployment or of the controller.
     pub uid: WorkloadUid,
 }
 
-/// Our condition on a pod.
+/// The condition of our readiness gate on a pod.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Gate {
-    /// `True`: the address is there.
+    /// The status of the condition. `True`: the address is attached.
     pub status: bool,
-    /// Why, as it stands in the object.
+    /// The reason, as in the object.
     pub reason: String,
 }
 
-/// When a rollout's new pod may take the address over (annotation `ip.wgtwo.com/handover`).
+/// When the new pod of a rollout may take the address over (annotation `ip.wgtwo.com/handover`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Handover {
-    /// Once its containers and its other readiness gates are ready.
+    /// When its containers and its other readiness gates are ready.
     #[default]
     ContainersReady,
-    /// Once they run: for programs that need the address to become ready.
+    /// When its containers run: for programs that need the address to become ready.
     Running,
 }
 
 impl Pod {
-    /// Its controller, if that is a `ReplicaSet`: name and UID.
+    /// The name and UID of its controller, if that is a `ReplicaSet`.
     #[must_use]
     pub fn replica_set(&self) -> Option<(&String, &ReplicaSetUid)> {
         match self.controller.as_ref()? {
@@ -99,7 +99,7 @@ impl Pod {
         }
     }
 
-    /// Has it come so far that it may take the address from an older revision's pod?
+    /// True if it may take the address from a pod of an older revision now.
     #[must_use]
     pub fn ready_to_take_over(&self) -> bool {
         match self.handover {
@@ -108,13 +108,13 @@ impl Pod {
         }
     }
 
-    /// The status of our condition; None: it has none.
+    /// The status of our condition; None: the condition does not exist.
     #[must_use]
     pub fn gate_status(&self) -> Option<bool> {
         self.gate.as_ref().map(|gate| gate.status)
     }
 
-    /// Does our condition say that it has the address? (`NotRequested` says that it wants none.)
+    /// True if our condition says that the pod has the address. (`True` with reason `NotRequested` does not.)
     #[must_use]
     pub fn says_attached(&self) -> bool {
         self.gate
@@ -126,7 +126,7 @@ impl Pod {
 /// A `ReplicaSet`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ReplicaSet {
-    /// Its UID.
+    /// The UID of the `ReplicaSet`.
     pub uid: ReplicaSetUid,
     /// The Deployment that controls it.
     pub deployment: Option<DeploymentUid>,

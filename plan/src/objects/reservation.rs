@@ -5,27 +5,27 @@ use alloc::string::String;
 use crate::address::Address;
 use crate::names::{IpName, IpUid, ResourceVersion};
 
-/// An `IPAddress` object: who has the address in this cluster.
+/// An `IPAddress` object: the owner of an address in this cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reservation {
-    /// The address: the object's name.
+    /// The address, which is the name of the object.
     pub address: Address,
-    /// Its UID, for a guarded delete.
+    /// The UID, which guards a delete.
     pub uid: String,
-    /// Its version.
+    /// The `resourceVersion`, which guards writes.
     pub version: ResourceVersion,
-    /// Is it being deleted?
+    /// True if it is being deleted.
     pub deleting: bool,
-    /// Does it carry our finalizer?
+    /// True if it has our finalizer.
     pub finalizer: bool,
-    /// `spec.parentRef`, where that is an `IP` of ours.
+    /// `spec.parentRef`, if that is an `IP` of Mooring.
     pub parent: Option<IpName>,
-    /// `spec.parentRef` in words: "IP partner-a", "Service default/kubernetes".
+    /// `spec.parentRef` as text: "IP partner-a", "Service default/kubernetes".
     pub parent_text: String,
     /// The label `ip.wgtwo.com/ip-uid`.
     pub label: Option<IpUid>,
-    /// The owner reference's UID, where the owner is an `IP`.
+    /// The UID in the owner reference, if the owner is an `IP`.
     pub owner: Option<IpUid>,
-    /// Is it labelled as managed by us?
+    /// True if its label says that Mooring manages it.
     pub managed: bool,
 }

@@ -1,4 +1,4 @@
-//! What is to be done for a block.
+//! The steps of a block.
 
 use alloc::collections::BTreeSet;
 
@@ -6,60 +6,60 @@ use crate::names::{BlockName, InstanceType, IpName, NodeName, ResourceVersion, S
 use crate::objects::{BlockStatus, Reservation};
 use crate::outcome::Action;
 
-/// What is to be done for a block, beside the IPs' own steps.
+/// A step of a block, apart from the steps of its IPs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BlockStep {
     /// `DescribeSubnets`.
     ReadSubnet(SubnetId),
     /// `DescribeInstanceTypes`.
     ReadLimits(BTreeSet<InstanceType>),
-    /// Put our finalizer on the block.
+    /// Add our finalizer to the block.
     AddFinalizer {
         /// The block.
         block: BlockName,
-        /// Its version.
+        /// The `resourceVersion` of the block that guards the write.
         version: ResourceVersion,
     },
-    /// Take it off: nothing lies in it any more.
+    /// Remove our finalizer: no address of the block is reserved by an IP any more.
     RemoveFinalizer {
         /// The block.
         block: BlockName,
-        /// Its version.
+        /// The `resourceVersion` of the block that guards the write.
         version: ResourceVersion,
     },
     /// Replace the status.
     Status {
         /// The block.
         block: BlockName,
-        /// Its version.
+        /// The `resourceVersion` of the block that guards the write.
         version: ResourceVersion,
-        /// The status as it is to be.
+        /// The new status.
         status: BlockStatus,
     },
-    /// Put the block's label on a Node, or take it off.
+    /// Add the label of the block to a Node, or remove it.
     Label {
         /// The Node.
         node: NodeName,
         /// The block that the label names.
         block: BlockName,
-        /// Is it put on the Node, or taken off?
+        /// True: the label is added; false: it is removed.
         present: bool,
     },
-    /// Remove the annotation `release-brake`, used.
+    /// Remove the annotation `release-brake` after it was used.
     DropReleaseBrake {
         /// The block.
         block: BlockName,
-        /// Its version.
+        /// The `resourceVersion` of the block that guards the write.
         version: ResourceVersion,
     },
-    /// GET of the IP that a reservation was made for.
+    /// GET of the IP that a reservation was created for.
     ReadIp(IpName),
-    /// Delete a reservation whose IP is gone, and take its finalizer off.
+    /// Delete a reservation whose IP is gone, and remove its finalizer.
     Release(Reservation),
 }
 
 impl BlockStep {
-    /// EC2's action, for those that call EC2.
+    /// The EC2 action of the step; None if the step does not call EC2.
     #[must_use]
     pub const fn action(&self) -> Option<Action> {
         match self {

@@ -1,4 +1,4 @@
-//! A call that changes EC2, and what goes in one request.
+//! Mutating calls to EC2, and which of them go in one request.
 
 use crate::address::Address;
 use crate::cloud::Reassign;
@@ -10,23 +10,23 @@ use crate::outcome::Action;
 pub enum Call {
     /// `AssignPrivateIpAddresses`.
     Assign {
-        /// The network interface that gets the address.
+        /// The ENI that gets the address.
         interface: InterfaceId,
         /// The address.
         address: Address,
-        /// May it take the address from another interface?
+        /// Whether the call may take the address from another ENI.
         reassign: Reassign,
     },
     /// `UnassignPrivateIpAddresses`.
     Unassign {
-        /// The network interface that has the address.
+        /// The ENI that has the address.
         interface: InterfaceId,
         /// The address.
         address: Address,
     },
 }
 
-/// What calls have in common that go in one request: all of its addresses are attached or detached, or none
+/// The common parameters of calls that go in one request. A request attaches or detaches all of its addresses or none
 /// (EC2 API reference, `AssignPrivateIpAddresses`).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CallGroup {
@@ -37,7 +37,7 @@ pub enum CallGroup {
 }
 
 impl CallGroup {
-    /// The interface that they go to.
+    /// The ENI of the calls.
     #[must_use]
     pub const fn interface(&self) -> &InterfaceId {
         match self {
@@ -45,7 +45,7 @@ impl CallGroup {
         }
     }
 
-    /// EC2's action.
+    /// The EC2 action of the calls.
     #[must_use]
     pub const fn action(&self) -> Action {
         match self {
@@ -54,7 +54,7 @@ impl CallGroup {
         }
     }
 
-    /// The call for one address.
+    /// The call of this group for one address.
     #[must_use]
     pub fn call(&self, address: Address) -> Call {
         match self {
@@ -72,7 +72,7 @@ impl CallGroup {
 }
 
 impl Call {
-    /// What it has in common with the calls that it can go with.
+    /// The group of calls with which this call can share a request.
     #[must_use]
     pub fn group(&self) -> CallGroup {
         match self {
@@ -85,7 +85,7 @@ impl Call {
         }
     }
 
-    /// The interface it goes to.
+    /// The ENI of the call.
     #[must_use]
     pub fn interface(&self) -> &InterfaceId {
         match self {
@@ -93,7 +93,7 @@ impl Call {
         }
     }
 
-    /// EC2's action, which is also the permission that it needs.
+    /// The EC2 action, which is also the IAM permission that the call needs.
     #[must_use]
     pub const fn action(&self) -> Action {
         match self {
@@ -102,7 +102,7 @@ impl Call {
         }
     }
 
-    /// The address it is about.
+    /// The address of the call.
     #[must_use]
     pub fn address(&self) -> Address {
         match self {

@@ -3,147 +3,178 @@
 use alloc::string::String;
 
 use crate::address::Address;
-use crate::names::{IpName, IpUid, PodKey, PodUid, ResourceVersion};
+use crate::names::{ClaimId, IpName, IpUid, PodKey, PodUid, ResourceVersion};
 use crate::objects::{IpStatus, Reservation};
 use crate::reason::Reason;
 
-/// A write to the API server, guarded by what it was decided from.
+/// A write to the API server. It is guarded by the state that it was decided from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Write {
-    /// Put our finalizer on the `IP` (guarded by its version).
+    /// Add our finalizer to the `IP` (guarded by its version).
     AddFinalizer {
         /// The `IP`.
         ip: IpName,
-        /// Its version.
+        /// The `resourceVersion` that guards the write.
         version: ResourceVersion,
     },
-    /// Take it off: the last thing of an `IP`.
+    /// Remove our finalizer: the last write of an `IP`.
     RemoveFinalizer {
         /// The `IP`.
         ip: IpName,
-        /// Its version.
+        /// The `resourceVersion` that guards the write.
         version: ResourceVersion,
     },
-    /// Remove the annotation `take-from`, used.
+    /// Remove the annotation `take-from` after it was used, or when it has no effect.
     DropTakeFrom {
         /// The `IP`.
         ip: IpName,
-        /// Its version.
+        /// The `resourceVersion` that guards the write.
         version: ResourceVersion,
     },
     /// Replace the status (guarded by the version).
     Status {
         /// The `IP`.
         ip: IpName,
-        /// Its version.
+        /// The `resourceVersion` that guards the write.
         version: ResourceVersion,
-        /// What it changes.
+        /// What the write means.
         change: StatusWrite,
-        /// All of the status, as it is to be.
+        /// The complete new status.
         status: IpStatus,
     },
-    /// Say on an `IP` that it cannot be read, and nothing else (guarded by the version).
+    /// Write the condition that the `IP` cannot be read, and change nothing else (guarded by the version).
     ReportUnreadable {
         /// The `IP`.
         ip: IpName,
-        /// Its version.
+        /// The `resourceVersion` that guards the write.
         version: ResourceVersion,
-        /// Why it cannot be read.
+        /// Why the `IP` cannot be read.
         message: String,
     },
-    /// Create the `IPAddress` of this address for this IP, as its spec at that version says.
+    /// Create the `IPAddress` of this address for this IP, as the spec of the IP at this version asks for it.
     Reserve {
         /// The `IP`.
         ip: IpName,
-        /// Its UID.
+        /// The UID of the `IP`.
         uid: IpUid,
-        /// Its version.
+        /// The `resourceVersion` of the `IP` that this was decided from.
         version: ResourceVersion,
         /// The address that its spec asks for.
         address: Address,
     },
-    /// Put owner reference, labels and finalizer of the `IPAddress` right, and note the version of the IP
-    /// that wants it, so that this is a change (guarded by the version of the `IPAddress`).
+    /// Repair owner reference, labels and finalizer of the `IPAddress` (guarded by its version). The version of the IP
+    /// is written too (annotation `wanted-at`), so that the write always changes the object.
     RepairReservation {
         /// The `IP`.
         ip: IpName,
-        /// Its UID.
+        /// The UID of the `IP`.
         uid: IpUid,
-        /// Its version.
+        /// The `resourceVersion` of the `IP`, which is written to the `IPAddress` (annotation `wanted-at`).
         wanted_at: ResourceVersion,
         /// The `IPAddress` as it was read.
         reservation: Reservation,
     },
-    /// Delete the `IPAddress` (by UID and version) and take its finalizer off.
+    /// Delete the `IPAddress` (guarded by UID and version), and remove its finalizer.
     Release(Reservation),
     /// Write our condition on a pod (guarded by UID, and by version where one is given).
     Gate(GateWrite),
-    /// Put our label on the pod again, or take label and `ip-uid` off (guarded by UID).
+    /// Add our label to the pod again, or remove the label and `ip-uid` (guarded by UID).
     Label {
-        /// The pod's object.
+        /// Namespace and name of the pod.
         pod: PodKey,
-        /// The pod.
+        /// The UID of the pod.
         uid: PodUid,
-        /// The IP that the label names; None: it is taken off.
+        /// The IP that the label names; None: the label is removed.
         ip: Option<IpName>,
     },
 }
 
-/// What a status write is: for the trace, the metrics and the Events.
+impl Write {
+    /// The same write of another version of the object.
+    pub(crate) fn without_versions(mut self) -> Self {
+        let none = ResourceVersion(0);
+        match &mut self {
+            Self::AddFinalizer { version, .. }
+            | Self::RemoveFinalizer { version, .. }
+            | Self::DropTakeFrom { version, .. }
+            | Self::ReportUnreadable { version, .. }
+            | Self::Reserve { version, .. } => *version = none,
+            Self::Status {
+                version, status, ..
+            } => {
+                *version = none;
+                if let Some(claim) = &mut status.claim {
+                    claim.id = ClaimId::default();
+                }
+            }
+            Self::RepairReservation {
+                wanted_at,
+                reservation,
+                ..
+            } => (*wanted_at, reservation.version) = (none, none),
+            Self::Release(reservation) => reservation.version = none,
+            Self::Gate(gate) => (gate.version, gate.denied_at) = (None, None),
+            Self::Label { .. } => {}
+        }
+        self
+    }
+}
+
+/// The meaning of a status write, for the trace, metrics and Events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StatusWrite {
     /// The address was reserved.
     Reserved,
     /// A pod claims it, or a claim goes to another pod or place.
     Claim,
-    /// A claim goes back to the holder before.
+    /// A claim goes back to the former holder.
     Revert,
     /// EC2 confirmed the claim.
     Record,
-    /// It is to be taken off.
+    /// The detach of the address begins.
     Detach,
-    /// It was taken off: no pod holds it.
+    /// The detach is confirmed: no pod holds the address.
     Clear,
-    /// Only conditions change, and places that are proven empty leave `previous`.
+    /// Only conditions change, and places that are proven empty are removed from `previous`.
     Conditions,
 }
 
-/// Does a status write bring the address to another place?
+/// Whether a status write brings the address to another place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Moved {
-    /// Yes: `lastMoveTime` becomes the present.
+    /// Yes: `lastMoveTime` is set to the current time.
     Yes,
-    /// No: it stays.
+    /// No: `lastMoveTime` does not change.
     No,
 }
 
-/// Our condition on a pod, as it is to be.
+/// A write of our condition on a pod (the readiness gate).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GateWrite {
-    /// The pod's object.
+    /// Namespace and name of the pod.
     pub pod: PodKey,
-    /// The pod.
+    /// The UID of the pod.
     pub uid: PodUid,
-    /// The version that was read; None: whatever it is by now (a loser's `False`).
+    /// The `resourceVersion` that guards the write; None: any version (the `False` of a loser).
     pub version: Option<ResourceVersion>,
-    /// `True` or `False`.
+    /// The status of the condition.
     pub status: bool,
-    /// The status of the condition now, as far as a watch or an answer has shown it; None: it is not known to exist. Its
-    /// time changes with its status.
+    /// The present status of the condition, as far as a watch or an answer has shown it; None: the condition is not
+    /// known to exist. `lastTransitionTime` changes only if the status changes.
     pub shown: Option<bool>,
-    /// Why.
+    /// Reason of the condition.
     pub reason: Reason,
-    /// Why.
+    /// Message of the condition.
     pub message: String,
-    /// For a loser: the version of the IP that this was decided from. It is kept on the pod, so that this
-    /// write changes the pod's version although nothing else in it may.
+    /// For a loser: the version of the IP that this was decided from. It is written to the pod too, so that this write
+    /// changes the version of the pod even if nothing else changes.
     pub denied_at: Option<ResourceVersion>,
 }
 
 impl GateWrite {
-    /// Does it tell a pod that waits why it waits? Nothing depends on it.
+    /// True if the write only tells a waiting pod why it waits. No decision depends on such a write.
     #[must_use]
-    pub const fn tells_why(&self) -> bool {
+    pub const fn only_explains(&self) -> bool {
         !self.status && self.denied_at.is_none()
     }
 }

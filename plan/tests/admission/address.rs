@@ -1,4 +1,4 @@
-//! Whether an IP may have the address that it asks for.
+//! Checks of the address that an IP asks for.
 
 use mooring_plan::admission::DenyReason::{Forbidden, Invalid};
 use mooring_plan::admission::address::{Asked, KnownBlock, Parent, block_of, check};

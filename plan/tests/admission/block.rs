@@ -41,17 +41,17 @@ fn a_shrunk_block_must_contain_the_addresses_of_its_ips() {
     let lost = &["would lose", "partner (203.0.113.200)"];
     refused(shrunk("203.0.113.0/25", &wishes), Forbidden, lost);
     assert!(shrunk("203.0.113.128/25", &wishes).is_ok(), "it keeps it");
-    // Its status counts, and not its spec.
+    // The address in its status counts, not the one in its spec.
     let mut moving = wishing("partner", "203.0.113.7");
     moving.reserved = wishes.desired;
     refused(shrunk("203.0.113.0/25", &moving), Forbidden, lost);
-    // With a block of its own by name or reservation, although the address is in this range as well.
+    // The IP belongs to another block by name or reservation, although its address is in this range too.
     let mut elsewhere = wishes.clone();
     elsewhere.block = Some(BlockName::from("b"));
     assert!(shrunk("203.0.113.0/25", &elsewhere).is_ok());
     elsewhere.block = Some(name.clone());
     refused(shrunk("203.0.113.0/25", &elsewhere), Forbidden, lost);
-    // What could not be had before is no loss.
+    // An address that was outside of the block before does not count.
     let never = wishing("partner", "203.0.113.250");
     assert!(shrunk("203.0.113.0/25", &never).is_ok());
     assert!(shrunk("203.0.113.0/25", &ip("partner")).is_ok());

@@ -1,4 +1,4 @@
-//! What may come in: what is admitted, and what a refusal says.
+//! Tests of the admission rules, and of the messages of refusals.
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod address;
@@ -17,7 +17,7 @@ fn range(cidr: &str) -> BlockRange {
     BlockRange::parse(cidr, []).unwrap()
 }
 
-/// A block in a subnet that is as large.
+/// A block in a subnet of the same size.
 fn block(name: &str, cidr: &str) -> KnownBlock {
     KnownBlock {
         name: BlockName::from(name),
@@ -45,7 +45,7 @@ fn wishing(name: &str, address: &str) -> Other {
     }
 }
 
-/// Refused for this, with all of these words.
+/// Asserts that the request is refused for this reason, with all of these words in the message.
 fn refused<T>(result: Result<T, Denial>, reason: DenyReason, words: &[&str]) -> Denial {
     let denial = result.err().unwrap();
     assert_eq!(denial.reason(), reason, "{denial}");

@@ -1,4 +1,4 @@
-//! Where a pod may run: at a node that carries its address, and for how long when that is away.
+//! Checks of the node selection and the tolerations of a pod.
 //! Rule: R8.15.
 
 use std::collections::BTreeMap;

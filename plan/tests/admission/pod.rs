@@ -1,4 +1,4 @@
-//! Which annotations of a new pod are known.
+//! Checks of the annotations of a new pod.
 //! Rule: R8.3.
 
 use mooring_plan::admission::DenyReason::Invalid;

@@ -1,4 +1,4 @@
-//! What is written into a spec or an annotation can name what it is to name.
+//! Checks of the syntax of names in a spec or an annotation.
 //! Rules: R8.16, R8.18.
 
 use std::collections::BTreeMap;
@@ -54,7 +54,7 @@ fn a_node_selector_has_only_valid_labels() {
         ("node-role.kubernetes.io/edge", ""),
         (name.as_str(), name.as_str()),
         (format!("{prefix}/{name}").as_str(), "a"),
-        // Only a prefix as a whole has a limit (Kubernetes, IsDNS1123Subdomain).
+        // Only the whole prefix has a maximum length, not each part (Kubernetes, IsDNS1123Subdomain).
         (format!("{name}a/role").as_str(), "a"),
         ("notip.wgtwo.com/role", "edge"),
     ] {

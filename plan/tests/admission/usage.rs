@@ -1,4 +1,4 @@
-//! Whose right to use an IP counts.
+//! Tests which subject must have the right to use an IP.
 //! Rule: R8.20.
 
 use mooring_plan::admission::DenyReason::Forbidden;
@@ -16,7 +16,7 @@ fn requester(user: &str, groups: &[&str]) -> Requester {
     })
 }
 
-/// A pod in "shop" that runs as this account uses "partner".
+/// A pod in namespace "shop" with this `ServiceAccount` uses the IP "partner".
 fn usage(account: Option<&str>) -> Use {
     Use {
         pod: "shop/web-0".to_owned(),
@@ -49,7 +49,7 @@ fn the_right_of_the_user_counts_whatever_account_the_pod_has() {
     let alice = requester("alice", &["team", "system:authenticated"]);
     for named in [None, Some("gateway")] {
         let subject = usage(named).subject(&alice, &trusting(&[ARGO]));
-        // With uid, groups and extra: an authorizer may decide by each of them.
+        // UID, groups and extra are included, because an authorizer can use each of them.
         assert_eq!(subject, alice.0);
     }
 }
@@ -78,7 +78,7 @@ fn for_pods_of_a_trusted_controller_the_account_of_the_pod_counts() {
     let argo = requester(ARGO, &groups);
     let subject = |trusted: &[&str]| usage(Some("gateway")).subject(&argo, &trusting(trusted));
     assert_eq!(subject(&["someone", ARGO]), account("gateway"));
-    // A user's name is meant, and all of it.
+    // The entry must equal the whole user name.
     for other in [
         "system:serviceaccounts:argo",
         "system:serviceaccount:argo:workflow",

@@ -1,4 +1,4 @@
-//! What one replica does with its inputs.
+//! The election with a single replica.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use mooring_plan::time::Instant;
 
 use super::{Server, TIMINGS};
 
-/// A replica that leads since a renewal begun at 0.
+/// A replica that leads, with a renewal that was begun at 0.
 fn leading(timings: Timings) -> (Election, Server) {
     let mut election = Election::new(Identity::from("a"), timings);
     let mut server = Server::default();

@@ -1,4 +1,4 @@
-//! At most one replica leads, whatever their clocks show and however long one of them sleeps.
+//! At most one replica leads, with any clocks, and also if one of them sleeps for any time.
 //! Rules: R5.1, R6.1, R6.2.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -18,11 +18,11 @@ const TIMINGS: Timings = Timings {
     retry_period: Duration::from_secs(2),
 };
 
-/// The one `Lease`, with the API server's compare-and-swap.
+/// The `Lease`, with the compare-and-swap of the API server.
 #[derive(Default)]
 struct Server {
     lease: Option<Record>,
-    /// All that a watch has shown or will show.
+    /// All versions that a watch shows.
     history: Vec<Record>,
     version: u64,
     writes: u64,
@@ -50,7 +50,7 @@ impl Server {
             version: ResourceVersion(self.version),
             holder: spec.holder.clone(),
             duration: Some(Duration::from_secs(spec.seconds)),
-            // A stopped wall clock: it may only make writes differ.
+            // The wall clock stands still: this value only makes writes different.
             renewed: self.version.to_string(),
             transitions: spec.transitions,
         };
@@ -60,7 +60,7 @@ impl Server {
     }
 }
 
-/// A replica whose monotonic clock began when it pleased.
+/// A replica whose monotonic clock began at any time.
 struct Replica {
     election: Election,
     began: u64,
@@ -80,7 +80,7 @@ impl Replica {
         Instant::from_millis(real + self.began)
     }
 
-    /// One step that takes no time.
+    /// One step without duration.
     fn turn(&mut self, server: &mut Server, real: u64) {
         let now = self.clock(real);
         let step = self.election.step(now);
@@ -205,7 +205,7 @@ fn a_released_lease_is_taken_at_the_next_poll() {
     let release = replicas[0].election.release().unwrap();
     assert!(matches!(server.carry_out(&release), LeaseAnswer::Wrote(_)));
     replicas[0].asleep_until = u64::MAX;
-    // Its own election is not told: the process is ending. From here on only the other counts.
+    // The election of the first replica gets no answer, because its process ends. Only the other replica continues.
     let (_, rest) = replicas.split_at_mut(1);
     run(rest, &mut server, 20_000, 22_100);
     assert!(replicas[1].leads(22_100));
@@ -235,7 +235,7 @@ fn a_label_on_the_lease_is_no_renewal() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Sleeps, lost answers, watches that are silent or late, and clocks that began anywhere.
+    /// Sleeps, lost answers, watches that stop or lag, and clocks with any start.
     #[test]
     fn leaders_never_overlap_and_calls_of_one_end_before_the_other_leads(
         began in proptest::array::uniform3(0u64..1_000_000_000),
@@ -247,7 +247,7 @@ proptest! {
             ["a", "b", "c"].iter().zip(began).map(|(name, began)| Replica::new(name, began)).collect();
         let mut lossy = [0u64; 3];
         let mut real = 0;
-        // The last moment at which a call begun by each may still be under way.
+        // For each replica, the last time at which one of its calls can still be in flight.
         let mut calling_until = [0u64; 3];
         for (who, what, length) in events {
             match what {

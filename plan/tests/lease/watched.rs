@@ -1,4 +1,4 @@
-//! What a watch of the `Lease` adds to reading it.
+//! The effect of a watch of the `Lease`, in addition to reads.
 //! Rule: R6.14.
 
 use mooring_plan::lease::{LeaseAnswer, LeaseStep};
@@ -6,7 +6,7 @@ use mooring_plan::time::Instant;
 
 use super::{Replica, Server, run};
 
-/// Two replicas, of which the first leads, after 20.1 s.
+/// Two replicas after 20.1 s; the first one leads.
 fn led() -> (Server, Replica, Replica) {
     let mut server = Server::default();
     let mut replicas = [Replica::new("a", 0), Replica::new("b", 0)];
@@ -27,7 +27,7 @@ fn a_release_is_noticed_immediately() {
     let (mut server, leader, mut standby) = led();
     let release = leader.election.release().unwrap();
     assert!(matches!(server.carry_out(&release), LeaseAnswer::Wrote(_)));
-    // Between two looks.
+    // Between two reads.
     assert!(matches!(
         standby.election.step(Instant::from_millis(20_100)),
         LeaseStep::Wait(_)
@@ -45,7 +45,7 @@ fn a_lease_is_taken_at_its_expiry_not_at_the_next_poll() {
         real += 100;
         leader.turn(&mut server, real);
     }
-    // The leader is gone. The standby may read meanwhile, and nothing shows a change.
+    // The leader is gone. The standby can read meanwhile, but no read shows a change.
     let renewed = real;
     while !standby.leads(real) {
         real += 1;
@@ -60,7 +60,7 @@ fn while_the_watch_shows_renewals_nothing_is_read() {
     let (mut server, mut leader, mut standby) = led();
     for real in (20_100..60_000).step_by(100) {
         leader.turn(&mut server, real);
-        // A renewal is shown a moment after the next one is due.
+        // The watch shows a renewal shortly after the next read would be due.
         if real % 1_000 == 300 {
             show(&server, &mut standby, real);
         }
@@ -81,7 +81,7 @@ fn a_late_watch_event_reverts_nothing() {
     standby.turn(&mut server, 20_100);
     assert!(!standby.election.observe(old, Instant::from_millis(20_100)));
     assert!(standby.leads(20_100));
-    // The leader from before learns of it without a read.
+    // The former leader gets it from the watch, without a read.
     assert!(show(&server, &mut leader, 20_100));
     assert!(!leader.leads(20_100));
 }

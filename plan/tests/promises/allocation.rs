@@ -19,13 +19,13 @@ use crate::sim::{Sim, address};
 const MANY: usize = 1_000;
 const ONLY: &str = "203.0.113.10";
 
-/// The addresses that the IPs have.
+/// The addresses in the status of the IPs.
 fn given(world: &Paced) -> BTreeSet<Ipv4Addr> {
     let ips = world.kube.ips.values();
     ips.filter_map(|ip| ip.status.address).collect()
 }
 
-/// The first addresses of the block that AWS does not keep.
+/// The first addresses of the block that AWS does not reserve.
 fn lowest(count: usize) -> BTreeSet<Ipv4Addr> {
     let first = u32::from(Ipv4Addr::new(203, 0, 112, 4));
     (first..).map(Ipv4Addr::from).take(count).collect()
@@ -58,7 +58,7 @@ fn an_address_that_a_stranger_reserves_at_the_same_time_is_passed_over() {
     world.ips_of_block(0..3);
     world.run(Duration::from_millis(50));
     let [first, second] = ["203.0.112.4", "203.0.112.5"].map(address);
-    // No watch of ours shows it.
+    // The watch of the controller does not show it.
     let theirs = reservation_of_others("theirs", second, None);
     world.kube.reservations.insert(second, theirs);
     world.kube.bump();
@@ -113,7 +113,7 @@ fn the_address_of_a_create_that_failed_goes_to_an_ip_that_waits() {
             spec.range = BlockRange::parse("203.0.112.4/32", []).unwrap();
         });
         world.refuses = refuses;
-        // The other one has said by then that the block is exhausted, and waits.
+        // The other IP has reported by then that the block is exhausted, and waits.
         world.create_takes = Duration::from_millis(500);
         world.ips_of_block(0..2);
         world.run(Duration::from_secs(2));
@@ -127,14 +127,14 @@ fn of_first(write: &Write) -> bool {
     matches!(write, Write::Reserve { ip: of, .. } if *of == ip(0))
 }
 
-/// Is this IP about to reserve the only address of the block?
+/// True if the next step of this IP reserves the only address of the block.
 fn reserves(sim: &Sim, name: &str) -> bool {
     let facts = sim.controllers[0].facts();
     let step = facts.decide(&IpName::from(name), sim.now).step;
     matches!(step, Some(Step::Write(Write::Reserve { address: at, .. })) if at == address(ONLY))
 }
 
-/// "other" is about to reserve the only address of the block; then "first" begins to.
+/// The next step of "other" is to reserve the only address of the block; then "first" begins the same.
 fn begun() -> Sim {
     let mut sim = Sim::new();
     sim.change_block("block", |block| {
@@ -179,9 +179,9 @@ fn an_address_is_free_again_for_others_when_its_create_is_over() {
         |sim| answered(sim, WriteOutcome::Conflict),
         |sim| answered(sim, WriteOutcome::NotFound),
         |sim| answered(sim, WriteOutcome::Refused("no".to_owned())),
-        // It was deleted again before the answer came.
+        // The `IPAddress` was deleted again before the answer came.
         |sim| answered(sim, WriteOutcome::Done(None)),
-        // What another has made may go again.
+        // The `IPAddress` of another owner can be deleted later.
         |sim| answered(sim, WriteOutcome::AlreadyExists),
         |sim| Fact::IpGone("first".into(), sim.the_ip("first").uid.clone()),
     ];
@@ -206,7 +206,7 @@ fn an_address_is_free_again_for_others_after_an_edit_or_with_a_successor() {
     let mut replaced = begun();
     assert!(told(&mut replaced, Fact::Ip(successor)));
     assert!(reserves(&replaced, "other"));
-    // Or the next create is of another address.
+    // Or the next create is for another address.
     let mut elsewhere = begun();
     let next = Fact::ReserveBegun("first".into(), address("203.0.113.20"));
     assert!(told(&mut elsewhere, next));

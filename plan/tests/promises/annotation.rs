@@ -1,4 +1,4 @@
-//! The annotation's removal gives the address up, and lets the pod be ready without it.
+//! The removal of the annotation releases the address, and the pod can be ready without it.
 //! Rules: R1.20, R4.5, R8.12.
 
 use std::time::Duration;
@@ -60,7 +60,7 @@ fn a_changed_label_is_restored() {
     sim.expect_cost(0, 0, 0);
 }
 
-/// The label was put back, and a read has shown so before the watch did.
+/// The label was restored, and a read showed it before the watch.
 fn label_is_back_as_a_read_has_it() -> Sim {
     let mut sim = Sim::attached(&["n1"]);
     sim.change_pod("a", |pod| pod.label = None);

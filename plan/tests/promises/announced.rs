@@ -1,4 +1,4 @@
-//! What is done is told to users: as an Event of the IP, and of the pod that it is done for.
+//! Completed steps are reported to users as Events of the IP and of the pod.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use mooring_plan::step::{Regarding, StatusWrite, Write};
 
 use crate::paced::{Paced, address, ip};
 
-/// What the Events of this reason are on, and what they say.
+/// The objects and messages of the Events with this reason.
 fn told(world: &Paced, reason: Reason) -> Vec<(String, String)> {
     let told = world.notices.iter();
     let told = told.filter(|notice| notice.reason == reason);

@@ -1,229 +1,13 @@
-//! Whatever happens, in whatever order: the rules of safety hold at every step; and once faults stop,
-//! the state matches the specs, and there are no more writes or calls.
+//! Random events in any order: the safety rules hold at every step. After the faults stop, the state matches the specs,
+//! and no more writes or calls follow.
 
 use std::time::Duration;
 
-use mooring_plan::cloud::{InstanceState, Reassign};
 use mooring_plan::facts::Kind;
-use mooring_plan::names::InstanceId;
-use mooring_plan::objects::{DesiredIp, Namespaces};
-use mooring_plan::outcome::Outcome;
 use proptest::prelude::*;
-use proptest::sample::select;
 
-use crate::sim::{Fault, Sim, address, interface_of};
-
-const PODS: [&str; 4] = ["a", "b", "c", "d"];
-const NODES: [&str; 3] = ["n1", "n2", "n3"];
-const IPS: [&str; 2] = ["partner", "other"];
-const ADDRESSES: [&str; 3] = ["203.0.113.10", "203.0.113.20", "203.0.113.30"];
-
-/// What can happen to the world.
-#[derive(Clone, Debug)]
-enum Event {
-    PodComes(&'static str, &'static str, &'static str, u8),
-    PodIsReady(&'static str),
-    PodIsDeleted(&'static str),
-    PodGoes(&'static str),
-    PodEnds(&'static str),
-    AnnotationGoes(&'static str),
-    LabelGoes(&'static str),
-    Revision(u8, u64),
-    NodeUnreachable(&'static str),
-    NodeNotReady(&'static str),
-    NodeIsWell(&'static str),
-    NodeGoes(&'static str),
-    NodeIsReplaced(&'static str),
-    InstanceEnds(&'static str),
-    InterfaceGoes(&'static str),
-    InterfaceComes(&'static str),
-    FoundOn(&'static str, Option<&'static str>),
-    Edit(&'static str, &'static str),
-    Reassign(&'static str, bool),
-    IpIsDeleted(&'static str),
-    IpComes(&'static str, &'static str),
-    ReservationIsDeleted(&'static str),
-    Leads(usize),
-    Restart(usize),
-    Relist(usize),
-    WatchStops(usize, Kind),
-    WatchGoesOn(usize),
-    Fails(Fault),
-    AnswerLost,
-    ReadsFail(bool),
-    WritesFail(bool),
-    DescribeFails(bool),
-    DescribeLags(u64),
-    Steps(usize, u8),
-    Wait(u64),
-}
-
-fn event() -> impl Strategy<Value = Event> {
-    use Event as E;
-    let (pod, node, ip) = (
-        || select(&PODS[..]),
-        || select(&NODES[..]),
-        || select(&IPS[..]),
-    );
-    let addresses = || select(&ADDRESSES[..]);
-    let fault = select(vec![
-        Fault::None,
-        Fault::Denied,
-        Fault::Throttled,
-        Fault::AnswerLost,
-        Fault::RequestLost,
-        Fault::NoRoom,
-    ]);
-    let kind = select(vec![Kind::Pod, Kind::Node, Kind::Reservation]);
-    let pods = prop_oneof![
-        8 => (pod(), node(), ip(), 0..4u8).prop_map(|(p, n, i, r)| E::PodComes(p, n, i, r)),
-        4 => pod().prop_map(E::PodIsReady),
-        4 => pod().prop_map(E::PodIsDeleted),
-        4 => pod().prop_map(E::PodGoes),
-        1 => pod().prop_map(E::PodEnds),
-        2 => pod().prop_map(E::AnnotationGoes),
-        1 => pod().prop_map(E::LabelGoes),
-        2 => (1..4u8, 1..6u64).prop_map(|(set, revision)| E::Revision(set, revision)),
-    ];
-    let nodes = prop_oneof![
-        node().prop_map(E::NodeUnreachable),
-        node().prop_map(E::NodeNotReady),
-        node().prop_map(E::NodeIsWell),
-        node().prop_map(E::NodeIsWell),
-        node().prop_map(E::NodeGoes),
-        node().prop_map(E::NodeIsReplaced),
-        node().prop_map(E::InstanceEnds),
-        node().prop_map(E::InterfaceGoes),
-        node().prop_map(E::InterfaceComes),
-        (addresses(), proptest::option::of(node())).prop_map(|(a, n)| E::FoundOn(a, n)),
-    ];
-    let wishes = prop_oneof![
-        2 => (ip(), addresses()).prop_map(|(i, a)| E::Edit(i, a)),
-        1 => (ip(), any::<bool>()).prop_map(|(i, on)| E::Reassign(i, on)),
-        1 => ip().prop_map(E::IpIsDeleted),
-        2 => (ip(), addresses()).prop_map(|(i, a)| E::IpComes(i, a)),
-        1 => addresses().prop_map(E::ReservationIsDeleted),
-    ];
-    let faults = prop_oneof![
-        1 => (0..2usize).prop_map(E::Leads),
-        2 => (0..2usize).prop_map(E::Restart),
-        1 => (0..2usize).prop_map(E::Relist),
-        1 => (0..2usize, kind).prop_map(|(c, kind)| E::WatchStops(c, kind)),
-        2 => (0..2usize).prop_map(E::WatchGoesOn),
-        5 => fault.prop_map(E::Fails),
-        1 => Just(E::AnswerLost),
-        1 => any::<bool>().prop_map(E::ReadsFail),
-        1 => any::<bool>().prop_map(E::WritesFail),
-        1 => any::<bool>().prop_map(E::DescribeFails),
-        1 => (0..9u64).prop_map(E::DescribeLags),
-    ];
-    let time = prop_oneof![
-        4 => (0..2usize, 1..8u8).prop_map(|(c, n)| E::Steps(c, n)),
-        2 => (1..5_000u64).prop_map(E::Wait),
-        1 => (1_000..100_000u64).prop_map(E::Wait),
-    ];
-    prop_oneof![10 => pods, 3 => nodes, 3 => wishes, 4 => faults, 12 => time]
-}
-
-/// Lets it happen, if it can.
-fn happen(sim: &mut Sim, event: &Event) {
-    match *event {
-        Event::PodComes(pod, node, ip, set) => {
-            if !sim.has_pod(pod) && sim.has_ip(ip) {
-                let described = sim.pod(pod).on(node).asks(ip);
-                match set {
-                    0 => {}
-                    set => {
-                        let name = format!("rs{set}");
-                        let _ = described.of_replica_set(&name, u64::from(set), "dep");
-                    }
-                }
-            }
-        }
-        Event::PodIsReady(pod) => sim.containers_ready(pod),
-        Event::PodIsDeleted(pod) => sim.delete_pod(pod),
-        Event::PodGoes(pod) => sim.remove_pod(pod),
-        Event::PodEnds(pod) => sim.change_pod(pod, |pod| pod.ended = true),
-        Event::AnnotationGoes(pod) => sim.remove_annotation(pod),
-        Event::LabelGoes(pod) => sim.change_pod(pod, |pod| pod.label = None),
-        Event::Revision(set, revision) => {
-            sim.replica_set(&format!("rs{set}"), revision, "dep", revision % 2);
-        }
-        Event::NodeUnreachable(node) => sim.node_unreachable(node),
-        Event::NodeNotReady(node) => sim.change_node(node, |node| node.ready = false),
-        Event::NodeIsWell(node) => sim.node_is_well(node),
-        Event::NodeGoes(node) => sim.remove_node(node),
-        Event::NodeIsReplaced(node) => {
-            let other = InstanceId::new(format!("i-{node}-again"));
-            sim.change_node(node, |node| node.instance = Some(other));
-        }
-        Event::InstanceEnds(node) => sim.instance(node, InstanceState::Terminated),
-        Event::InterfaceGoes(node) => {
-            sim.ec2.remember(sim.now);
-            sim.ec2.delete_interface(&interface_of(node));
-        }
-        Event::InterfaceComes(node) => {
-            if !sim.ec2.has(&interface_of(node)) {
-                sim.interface(&format!("eni-{node}"), node);
-            }
-        }
-        Event::FoundOn(text, node) => {
-            let interface = node.map(|node| format!("eni-{node}"));
-            sim.found_on(text, interface.as_deref());
-        }
-        Event::Edit(ip, text) => {
-            if sim.has_ip(ip) {
-                sim.edit(ip, text);
-            }
-        }
-        Event::Reassign(ip, on) => {
-            if sim.has_ip(ip) {
-                sim.change_spec(ip, |desired| {
-                    desired.reassign = if on {
-                        Reassign::Allow
-                    } else {
-                        Reassign::Refuse
-                    };
-                });
-            }
-        }
-        Event::IpIsDeleted(ip) => sim.delete_ip(ip),
-        Event::IpComes(ip, text) => {
-            if !sim.has_ip(ip) {
-                let desired = DesiredIp {
-                    address: Some(address(text)),
-                    allowed_namespaces: Namespaces::All,
-                    ..DesiredIp::default()
-                };
-                sim.ip_wishing(ip, desired);
-            }
-        }
-        Event::ReservationIsDeleted(text) => sim.kube.delete_reservation(address(text)),
-        Event::Leads(c) => sim.leader = Some(c % sim.controllers.len()),
-        Event::Restart(c) => sim.restart(c % sim.controllers.len()),
-        Event::Relist(c) => sim.relist(c % sim.controllers.len()),
-        Event::WatchStops(c, kind) => {
-            let c = c % sim.controllers.len();
-            sim.controllers[c].stuck.insert(kind);
-        }
-        Event::WatchGoesOn(c) => {
-            let c = c % sim.controllers.len();
-            sim.controllers[c].stuck.clear();
-        }
-        Event::Fails(fault) => sim.ec2.faults.push_back(fault),
-        Event::AnswerLost => sim.lost_answers.push_back(true),
-        Event::ReadsFail(so) => sim.reads_fail = so,
-        Event::WritesFail(so) => sim.refuses = if so { |_| true } else { |_| false },
-        Event::DescribeFails(so) => sim.describe_fails = so.then_some(Outcome::Unknown),
-        Event::DescribeLags(seconds) => sim.ec2.lag = Duration::from_secs(seconds),
-        Event::Steps(c, count) => {
-            for _ in 0..count {
-                let _ = sim.step(c % sim.controllers.len());
-            }
-        }
-        Event::Wait(millis) => sim.wait(Duration::from_millis(millis)),
-    }
-}
+use crate::random_events::{Event, NODES, event, happen};
+use crate::sim::{Fault, Sim};
 
 fn world(controllers: usize) -> Sim {
     let mut sim = Sim::new();
@@ -240,7 +24,7 @@ fn world(controllers: usize) -> Sim {
     sim
 }
 
-/// How many sequences are tried: more with `PROPTEST_CASES`.
+/// Number of sequences that are tried: more with `PROPTEST_CASES`.
 fn cases() -> u32 {
     let asked = std::env::var("PROPTEST_CASES").ok();
     asked.and_then(|cases| cases.parse().ok()).unwrap_or(150)
@@ -269,8 +53,8 @@ fn check_promises(controllers: usize, events: &[Event]) {
     sim.expect_the_wish();
 }
 
-/// Found by the property: the inventory of the replica that takes the edit does not show yet where the
-/// other one attached, so that the place before the move has to be asked, too.
+/// Found by the property test: the inventory of the replica that carries out the edit does not show yet where the other
+/// replica attached the address, so the place before the move must be asked too.
 #[test]
 fn an_edit_during_a_move_releases_no_attached_address() {
     check_promises(
@@ -287,8 +71,8 @@ fn an_edit_during_a_move_releases_no_attached_address() {
     );
 }
 
-/// Found by the property: a replica whose watch of the reservations lags forgot the place of the address
-/// that was edited away.
+/// Found by the property test: a replica with a lagging watch of reservations removed the place of the address before
+/// the edit.
 #[test]
 fn a_place_is_kept_while_the_watch_does_not_show_its_reservation() {
     check_promises(
@@ -306,8 +90,8 @@ fn a_place_is_kept_while_the_watch_does_not_show_its_reservation() {
     );
 }
 
-/// Found by the property: the winner's node became another machine in the middle of the move, and the
-/// address stayed where the loser had been.
+/// Found by the property test: the node of the winner became another machine during the move, and the address stayed on
+/// the ENI of the loser.
 #[test]
 fn a_move_to_a_deleted_target_leaves_nothing() {
     check_promises(
@@ -324,8 +108,8 @@ fn a_move_to_a_deleted_target_leaves_nothing() {
     );
 }
 
-/// Found by the property: a pod with `False` during an edit and `True` after it was not listed as a loser
-/// when the address went on to another pod of its node.
+/// Found by the property test: a pod that had `False` during an edit and `True` after it was not listed as a loser when
+/// the address moved to another pod on the same node.
 #[test]
 fn a_holder_that_an_edit_denied_is_denied_again_as_loser() {
     check_promises(
@@ -344,7 +128,7 @@ fn a_holder_that_an_edit_denied_is_denied_again_as_loser() {
     );
 }
 
-/// Found by the property: a foreign client puts an address back on our interface while its reservation is released.
+/// Found by the property test: a foreign client puts an address back on our ENI while its reservation is released.
 #[test]
 fn an_address_that_a_late_inventory_shows_is_not_released() {
     check_promises(
@@ -367,8 +151,8 @@ fn an_address_that_a_late_inventory_shows_is_not_released() {
     );
 }
 
-/// Found by the property: the winner of a rollout is claimed for while no watch shows that the holder is not annotated any
-/// more. A rollout takes no read of the holder.
+/// Found by the property test: the claim for the winner of a rollout is written while no watch shows that the holder
+/// lost its annotation. A rollout does not read the holder.
 #[test]
 fn a_rollout_from_a_pod_that_was_just_unannotated_takes_no_read_of_it() {
     check_promises(
@@ -387,7 +171,8 @@ fn a_rollout_from_a_pod_that_was_just_unannotated_takes_no_read_of_it() {
     );
 }
 
-/// Found by the property: an inventory that began after a foreign client moved an address may still show the time before.
+/// Found by the property test: an inventory that began after a foreign client moved an address can still show the
+/// earlier state.
 #[test]
 fn an_address_that_no_inventory_could_show_elsewhere_is_taken_from_there() {
     check_promises(
@@ -409,7 +194,7 @@ fn an_address_that_no_inventory_could_show_elsewhere_is_taken_from_there() {
     );
 }
 
-/// Found by the property: EC2 begins to throttle while another IP waits for an inventory, for longer than a moment.
+/// Found by the property test: EC2 begins to throttle while another IP waits for an inventory.
 #[test]
 fn throttling_is_noticed_when_an_ip_would_call() {
     check_promises(
@@ -433,9 +218,9 @@ fn throttling_is_noticed_when_an_ip_would_call() {
     );
 }
 
-/// An IP that is deleted right after an edit is gone while its earlier address is still reserved for it.
+/// An IP that is deleted directly after an edit can be gone while its earlier address is still reserved for it.
 #[test]
-fn who_waits_for_the_earlier_address_of_an_ip_is_touched_when_that_ip_is_gone() {
+fn ips_waiting_for_the_earlier_address_are_affected_when_the_ip_is_gone() {
     check_promises(
         2,
         &[

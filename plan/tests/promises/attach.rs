@@ -1,4 +1,4 @@
-//! A pod gets its address with one call, two writes of the status and one of the pod.
+//! A pod gets its address with one call to EC2, two status writes and one write to the pod.
 //! Rules: R3.1, R3.16, R4.1, R4.31.
 
 use mooring_plan::objects::Namespaces;

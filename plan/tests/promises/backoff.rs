@@ -1,5 +1,5 @@
-//! What fails is repeated: each address for itself, with a growing wait of thirty seconds at most,
-//! and sooner when something has changed.
+//! A failed step is repeated with backoff, separately for each address: the wait grows up to thirty seconds, and ends
+//! earlier if something changes.
 //! Rules: R5.14 to R5.17.
 
 use std::time::Duration;
@@ -12,7 +12,7 @@ use mooring_plan::time::Instant;
 
 use crate::sim::{Fault, Sim};
 
-/// What a step may wait for besides its backoff: a look at EC2.
+/// Maximum additional wait of a step for an inventory, in milliseconds.
 const A_LOOK: u64 = 1100;
 
 fn world() -> Sim {
@@ -26,7 +26,7 @@ fn world() -> Sim {
     sim
 }
 
-/// Every call is lost on its way.
+/// Every request is lost.
 fn calls_fail(sim: &mut Sim) {
     sim.ec2.faults.extend([Fault::RequestLost; 1000]);
 }
@@ -43,7 +43,7 @@ fn is_pod_read(step: &Step) -> bool {
     matches!(step, Step::Read(Read::Pod(_)))
 }
 
-/// When such steps were taken for an IP, from that moment on.
+/// When such steps of an IP were done, since `from`.
 fn times(sim: &Sim, ip: &str, of: fn(&Step) -> bool, from: Instant) -> Vec<u64> {
     let ip = IpName::from(ip);
     sim.taken
@@ -71,7 +71,7 @@ fn expect_doubling(sim: &Sim, ip: &str, of: fn(&Step) -> bool, from: Instant) {
     }
 }
 
-/// Two whose first attempts failed in one moment do not come back in one.
+/// Asserts that two IPs whose first attempts failed at the same time are not tried again at the same time.
 fn expect_apart(sim: &Sim, of: fn(&Step) -> bool, from: Instant) {
     let [one, other] = ["partner", "other"].map(|ip| times(sim, ip, of, from));
     assert!(one[0].abs_diff(other[0]) < 100, "{one:?} {other:?}");

@@ -1,4 +1,4 @@
-//! EC2 beyond the bounds that the rules count on: it is noticed, and what follows is safe.
+//! EC2 exceeds the assumed bounds: this is detected, and the result is safe.
 //! Rules: R5.23 to R5.27, R6.6.
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::sim::{Sim, address, interface_of};
 
 const ADDRESS: &str = "203.0.113.10";
 
-/// What an inventory that is begun now says against EC2's answers.
+/// The contradictions between an inventory that begins now and earlier answers of EC2.
 fn contradictions(sim: &Sim) -> Vec<Contradiction> {
     let facts = sim.controllers[0].facts();
     let subnets = facts.subnets_wanted();

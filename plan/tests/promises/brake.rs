@@ -1,5 +1,4 @@
-//! When many pods vanish and their deletion was not seen, it is more likely that the API server lost its
-//! memory: nothing is released.
+//! If many pods disappear and their deletion was not seen, the API server has probably lost data: nothing is released.
 //! Rules: R7.1 to R7.5.
 
 use std::time::Duration;
@@ -36,7 +35,7 @@ fn pods_that_vanish_at_once_keep_their_addresses() {
     sim.relist(0);
     sim.wait(Duration::from_hours(1));
     assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
-    // They are seen again.
+    // The pods are seen again.
     sim.kube.pods = pods;
     sim.relist(0);
     sim.settle();
@@ -115,15 +114,11 @@ fn engaged(sim: &Sim) -> bool {
 
 #[test]
 fn a_restored_api_server_without_pods_releases_none() {
-    let mut sim = Sim::new();
-    sim.node("n1");
-    sim.ip("partner", "203.0.113.10");
-    sim.pod("a").on("n1");
-    sim.settle();
+    let mut sim = Sim::attached(&["n1"]);
     let backup = sim.kube.clone();
     sim.change_node("n1", |node| node.ready = false);
     sim.change_node("n1", |node| node.ready = true);
-    // Each list's version is asked for now and then.
+    // The version of each list is read from time to time.
     sim.relist(0);
     sim.wait(Duration::from_secs(1));
     sim.count_from_here();
@@ -134,7 +129,7 @@ fn a_restored_api_server_without_pods_releases_none() {
     assert!(engaged(&sim), "{}", sim.story());
     sim.expect_cost(0, 0, 0);
     sim.expect_on("203.0.113.10", Some("eni-n1"));
-    // The pods are there again, and the alarm is over.
+    // The pods are back, and the brake ends.
     sim.kube.pods = pods;
     sim.relist(0);
     sim.settle();
@@ -143,7 +138,7 @@ fn a_restored_api_server_without_pods_releases_none() {
     sim.expect_cost(0, 0, 0);
 }
 
-/// This many IPs on two nodes, each held by a pod.
+/// This number of IPs, each held by a pod.
 fn held(sim: &mut Sim, count: u8) {
     for node in ["n1", "n2", "n3"] {
         sim.node(node);
@@ -194,7 +189,7 @@ fn after_a_restore_only_a_person_releases_the_brake() {
     let (now, old) = (sim.now, ResourceVersion(1));
     let facts = sim.controllers[0].facts_mut();
     facts.apply(Fact::Listed(Kind::Pod, old), now, now);
-    // The block is seen again, as it was and changed.
+    // The watch shows the block again, first unchanged and then changed.
     sim.change_block("block", |block| block.generation += 1);
     vanish(&mut sim, 1);
     assert!(sim.the_ip("ip0").status.claim.is_some(), "{}", sim.story());

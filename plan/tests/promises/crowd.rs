@@ -1,5 +1,5 @@
-//! Facts of many IPs at rest, in the order in which a process receives them: each has its own pod, and nothing is
-//! to be done.
+//! Facts of many IPs at rest, in the order in which a process receives them. Each IP has a holder, and no step is
+//! needed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use mooring_world::objects::{self, SUBNET, interface_of};
 
 const INTERVAL: Duration = Duration::from_mins(1);
 
-/// What the pods are called, before their numbers.
+/// The prefix of the pod names.
 pub const POD: &str = "pod";
 
-/// The facts, and what they were told of.
+/// The facts, and the objects behind them.
 pub struct Crowd {
     pub facts: Facts,
     pub now: Instant,
@@ -31,7 +31,7 @@ pub fn subnet() -> SubnetId {
 }
 
 impl Crowd {
-    /// This number of IPs, spread over this number of nodes.
+    /// Creates `ips` IPs on `nodes` nodes.
     pub fn at_rest(ips: u32, nodes: u32) -> Self {
         let settings = Settings {
             inventory_interval: INTERVAL,
@@ -65,14 +65,14 @@ impl Crowd {
         self.facts.apply(fact, self.now, self.now)
     }
 
-    /// An inventory, an interval after the last one.
+    /// Applies an inventory one interval after the last one.
     pub fn look(&mut self) -> Affected {
         self.now = self.now.plus(INTERVAL);
         let list = self.interfaces.values().cloned().collect();
         self.tell(Fact::InventoryDone(subnet(), list))
     }
 
-    /// Decides for every IP, and writes its conditions; returns the number of steps.
+    /// Makes a decision for every IP, and carries out writes of conditions; returns the number of steps.
     pub fn look_at_all(&mut self) -> usize {
         let names: Vec<IpName> = self.facts.ip_names().cloned().collect();
         let now = self.now;
@@ -102,7 +102,7 @@ impl Crowd {
         count
     }
 
-    /// A Node that is ready, with an interface that addresses can be on.
+    /// Adds a ready Node with a usable ENI.
     pub fn node(&mut self, number: u32) {
         let name = node_name(number);
         let interface = objects::interface(name.as_str(), attached::primary(number));
@@ -112,7 +112,7 @@ impl Crowd {
         self.tell(Fact::Node(node));
     }
 
-    /// An IP, its reservation and the pod that holds it there.
+    /// Adds an IP, its reservation, and the pod on this node that holds it.
     fn held(&mut self, number: u32, node: u32) {
         let node = node_name(node);
         let Attached {

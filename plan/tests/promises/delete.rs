@@ -1,4 +1,4 @@
-//! An IP that is deleted leaves nothing behind.
+//! After the deletion of an IP, nothing of it is left.
 //! Rules: R4.7, R5.20.
 
 use std::time::Duration;
@@ -19,12 +19,7 @@ fn an_ip_without_a_holder_is_deleted_with_its_reservation() {
 
 #[test]
 fn an_attached_address_is_unassigned_before_the_deletion() {
-    let mut sim = Sim::new();
-    sim.node("n1");
-    sim.ip("partner", "203.0.113.10");
-    sim.pod("a").on("n1");
-    sim.settle();
-    sim.count_from_here();
+    let mut sim = Sim::attached(&["n1"]);
     sim.delete_ip("partner");
     sim.settle();
     sim.expect_gone("partner");
@@ -94,7 +89,7 @@ fn a_deletion_at_any_time_of_a_move_leaves_nothing() {
     }
 }
 
-/// Found by the simulation: a call of a former leader arrived when the IP was gone.
+/// Found by the simulation: a call of a former leader was executed when the IP was gone.
 #[test]
 fn a_recently_recorded_ip_stays_while_an_assign_of_another_leader_can_land() {
     let mut sim = Sim::new();

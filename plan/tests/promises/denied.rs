@@ -1,5 +1,4 @@
-//! EC2 does not permit it: said, tried again about once a second for all addresses together, and nothing is
-//! lost.
+//! EC2 denies calls: this is reported, one call a second is tried for all addresses together, and no address is lost.
 //! Rules: R5.8, R5.9, R5.11.
 
 use std::time::Duration;
@@ -26,7 +25,7 @@ fn attached() -> Sim {
     sim
 }
 
-/// Every permission is withdrawn; half an hour goes by.
+/// All permissions are removed, and half an hour passes.
 fn half_an_hour_without_permissions(sim: &mut Sim) {
     sim.ec2.default_fault = Some(|_| Fault::Denied);
     sim.wait(Duration::from_secs(60 * MINUTES));
@@ -38,7 +37,7 @@ fn permissions_return(sim: &mut Sim) {
     sim.settle();
 }
 
-/// Never two calls for the IP within a second, and at least `least` in all.
+/// Asserts that there are never two calls for the IP within a second, and at least `least` calls in total.
 fn expect_one_a_second_at_most(sim: &Sim, ip: &str, from: Instant, least: usize) {
     let ip = IpName::from(ip);
     let calls: Vec<Instant> = sim
@@ -112,7 +111,7 @@ fn a_denied_rollout_keeps_the_holder_and_backs_off() {
         sim.expect_attached("partner", "a");
         sim.expect_event("IP partner", Reason::AccessDenied);
         sim.expect_event("b", Reason::AccessDenied);
-        // Another pod asks at once: a person who repairs the policy can start one.
+        // A new pod is tried at once: a user who repairs the policy can start one.
         sim.ec2.default_fault = None;
         sim.remove_pod("b");
         sim.pod("c").on("n2").of_replica_set("rs2", 2, "dep");
@@ -177,7 +176,7 @@ fn a_denied_address_delays_no_other() {
 fn denied_describes_are_repeated_within_two_seconds_and_holders_stay() {
     let mut sim = attached();
     sim.describe_fails = Some(Outcome::Denied);
-    // What was seen last is good for two intervals.
+    // The last inventory is fresh for two intervals.
     sim.wait(Duration::from_secs(130));
     sim.count_from_here();
     sim.delete_pod("a");
@@ -254,7 +253,7 @@ fn without_an_inventory_an_attach_and_a_deletion_wait_with_a_reason() {
     let mut sim = attached();
     sim.describe_fails = Some(Outcome::Denied);
     sim.wait(Duration::from_secs(130));
-    // One that is attached is no worse for it.
+    // An attached address is not affected.
     sim.expect_attached("partner", "a");
     sim.ip("other", "203.0.113.20");
     sim.pod("b").on("n2").asks("other");
@@ -288,7 +287,7 @@ fn a_change_of_the_ip_does_not_prolong_a_refusal() {
     };
     sim.step_until(returned);
     sim.taken.clear();
-    // A minute, and then the next look at it.
+    // More than a minute passes; each change of the IP causes a decision.
     for _ in 0..6 {
         sim.wait(Duration::from_secs(25));
         let name = IpName::from("partner");

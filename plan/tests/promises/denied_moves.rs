@@ -1,5 +1,5 @@
-//! While EC2 permits an action to no address, a holder that lives keeps its address and its readiness until it is the
-//! turn of its IP to ask.
+//! While EC2 denies an action to all addresses, a live holder keeps its address and stays ready until it is the turn of
+//! its IP to try.
 //! Rules: R5.11, R5.32.
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use mooring_plan::time::Instant;
 
 use crate::sim::{Fault, Sim};
 
-/// "partner" and these are attached on n1, each to a pod of its own Deployment: "a", and those of [`old`].
+/// "partner" and `others` are attached on n1, each to a pod of its own Deployment: "a", and the pods of [`old`].
 fn holders(others: &[&str]) -> Sim {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     for (number, ip) in (20..).zip(others) {
@@ -38,7 +38,7 @@ fn new(ip: &str) -> String {
     format!("{ip}-new")
 }
 
-/// A ready pod of that revision of the Deployment of this IP.
+/// Adds a ready pod of this revision of the Deployment of this IP.
 fn revision(sim: &mut Sim, ip: &str, pod: &str, node: &str, revision: u64) {
     let set = format!("{ip}{revision}");
     sim.pod(pod)
@@ -68,7 +68,7 @@ fn claims(sim: &Sim, ip: &str) -> Vec<Instant> {
     claims.map(|(at, ..)| *at).collect()
 }
 
-/// EC2 does not permit a call for the first address, and the second one is to move within the second.
+/// EC2 denies a call for the first address, and the second address is to move within the same second.
 #[test]
 fn a_move_waits_for_its_turn_and_not_for_a_minute() {
     for reassign in [false, true] {
@@ -92,7 +92,7 @@ fn a_move_waits_for_its_turn_and_not_for_a_minute() {
     }
 }
 
-/// No address may be moved. Each is asked for in its turn, and its holder is told nothing before.
+/// EC2 denies every move. Each address is tried in its turn, and the gate of its holder does not change before.
 #[test]
 fn a_holder_is_told_false_only_when_ec2_is_asked() {
     let others = ["first", "second", "third", "zenith"];

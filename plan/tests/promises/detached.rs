@@ -1,4 +1,4 @@
-//! The network interface that has the address is detached from its instance, and none is attached instead.
+//! The ENI that has the address is detached from its instance, and no other ENI is attached.
 //! Rules: R3.23, R4.29.
 
 use std::time::Duration;
@@ -8,7 +8,7 @@ use mooring_plan::step::{Call, StatusWrite, Step};
 
 use crate::sim::{INTERVAL, Sim, instance_of, interface_of, status_write};
 
-/// The interface of that node is detached, or attached again. What it has, it keeps.
+/// Detaches the ENI of this node, or attaches it again. The ENI keeps its addresses.
 fn attach(sim: &mut Sim, node: &str, attached: bool) {
     sim.note(format!("eni-{node} is attached: {attached}"));
     sim.ec2.remember(sim.now);

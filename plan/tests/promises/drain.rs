@@ -1,4 +1,4 @@
-//! A block of 256 addresses whose pods all move at once, and then are all lost with the API server's memory.
+//! A block of 256 addresses: first all pods move at once, then the API server loses the data of all pods.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::sim::{Sim, address};
 
 const MOVES: u32 = 256;
 
-/// More than any IP needs to come to rest without a failure.
+/// More steps than an IP needs to come to rest without a failure.
 const STEPS: usize = 30;
 
 fn block_of_many() -> Sim {
@@ -32,8 +32,8 @@ fn block_of_many() -> Sim {
     sim
 }
 
-/// One IP after the other does all that it can do now, and the watches show it at the end: to look at
-/// each after every step of any would take the square of it.
+/// One IP after the other does all its steps, and the watches show the changes at the end. A decision for every IP
+/// after each step would take quadratic time.
 fn all_take_their_steps(sim: &mut Sim) {
     sim.tell(0);
     sim.block_steps(0);
@@ -51,7 +51,7 @@ fn all_take_their_steps(sim: &mut Sim) {
     sim.tell(0);
 }
 
-/// Runs this number of seconds, with a check at every tenth.
+/// Runs this number of seconds, with a check every ten seconds.
 fn pass(sim: &mut Sim, seconds: u64) {
     for _ in 0..seconds / 10 {
         sim.now = sim.now.plus(Duration::from_secs(10));

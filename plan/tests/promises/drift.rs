@@ -1,4 +1,4 @@
-//! An address that is not where it should be: restored if it is free, never stolen.
+//! Drift: an address that is not at its recorded place is restored if it is free, and never taken from another owner.
 //! Rules: R1.15, R1.18, R4.8, R4.20, R4.23, R4.26, R4.27.
 
 use std::time::Duration;
@@ -51,7 +51,7 @@ fn an_address_that_was_moved_to_a_foreign_interface_is_not_stolen() {
     });
     assert_eq!(first, Some(Reason::AddressInUse), "{}", sim.story());
     assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
-    // The way out.
+    // The user repairs it with `take-from`.
     sim.take_from("partner", "eni-n2");
     sim.settle();
     sim.expect_attached("partner", "a");
@@ -70,7 +70,7 @@ fn one_inventory_with_the_address_on_a_foreign_interface_is_enough_to_leave_it()
     while sim.counts.inventories == seen {
         sim.wait(Duration::from_secs(1));
     }
-    // It moves before the second look, while our own write still says where it is.
+    // The address is moved before the second inventory, while the own write still counts.
     sim.pod("b").on("n2");
     sim.remove_annotation("a");
     sim.settle();
@@ -179,7 +179,7 @@ fn take_from_survives_a_crash_before_its_use() {
     sim.settle();
     sim.expect_reason("partner", Reason::AddressInUse);
     sim.take_from("partner", "eni-n2");
-    // The new process knows every object before it knows where an address is.
+    // The new process knows all objects, but no location of an address yet.
     sim.describe_fails = Some(Outcome::Unknown);
     sim.restart(0);
     sim.settle();
@@ -209,7 +209,7 @@ fn after_a_restore_the_address_is_adopted_at_the_place_of_the_claim() {
     sim.count_from_here();
     sim.pod("a").on("n1");
     sim.settle();
-    // What is on the own interface of the pod needs no call, and is not foreign.
+    // An address on the ENI of the pod itself needs no call, and is not foreign.
     let on = sim.ec2.holder_of(crate::sim::address("203.0.113.10"));
     assert_eq!(on, Some(interface_of("n1")));
     assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
@@ -224,7 +224,7 @@ fn with_eight_possible_places_there_is_no_claim_until_one_is_empty() {
     }
     sim.pod("p0").on("n0");
     sim.settle();
-    // Inventories are away for less long than they are good for.
+    // Inventories fail for a shorter time than the last one is fresh.
     sim.describe_fails = Some(Outcome::Unknown);
     for n in 1..12 {
         sim.pod(&format!("p{n}")).on(&format!("n{n}"));
@@ -246,7 +246,7 @@ fn with_eight_possible_places_there_is_no_claim_until_one_is_empty() {
 #[test]
 fn the_holder_is_denied_before_the_call_whatever_a_watch_shows() {
     let mut sim = attached();
-    // Another process takes over; its watch shows the pod as it was before it said True.
+    // Another process takes over; its watch shows the pod before its gate was `True`.
     let shown = sim.the_pod("a").clone();
     sim.change_pod("a", |pod| pod.gate = None);
     sim.restart(0);
@@ -256,6 +256,6 @@ fn the_holder_is_denied_before_the_call_whatever_a_watch_shows() {
         .insert(mooring_plan::facts::Kind::Pod);
     sim.change_pod("a", |pod| pod.gate = shown.gate);
     sim.found_on("203.0.113.10", None);
-    // That the condition is False by the time of the call is asserted at every call.
+    // `sim/rules.rs` asserts at every call that the condition is `False`.
     sim.step_until(|step| matches!(step, mooring_plan::step::Step::Call(_)));
 }

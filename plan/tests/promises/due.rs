@@ -1,4 +1,4 @@
-//! What is due is begun when it is due, and no more often.
+//! The engine begins work when it is due, and not more often.
 //! Rule: R5.10.
 
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use crate::paced::Paced;
 const MINUTE: Duration = Duration::from_mins(1);
 const SECOND: Duration = Duration::from_secs(1);
 
-/// An IP that is attached, in a world where nothing is left to do.
+/// A world with one attached IP, in which no step is needed.
 fn at_rest() -> Paced {
     let mut world = Paced::new(2, 1, Reassign::Refuse);
     world.pod("db", 0, 0);
@@ -26,7 +26,7 @@ fn at_rest() -> Paced {
     world
 }
 
-/// When the status of this block was written, or a label.
+/// When the status or a label of this block was written.
 fn written(world: &Paced, block: &str) -> Vec<Instant> {
     let steps = world.block_steps.iter();
     let steps = steps.filter(|(_, of, step)| {
@@ -44,7 +44,7 @@ fn spaces(of: &[Instant]) -> Vec<Duration> {
     of.windows(2).map(|pair| pair[1].since(pair[0])).collect()
 }
 
-/// Within this time, EC2 throttles each call of an action that something else makes.
+/// For this time, another call of this action ends with this outcome every 10 ms.
 pub fn throttled(world: &mut Paced, action: Action, outcome: Option<Outcome>, length: Duration) {
     let until = world.now.plus(length);
     while world.now < until {
@@ -65,7 +65,7 @@ fn at_rest_it_wakes_for_blocks_and_inventories_alone() {
     let mut world = at_rest();
     world.wakes = 0;
     world.run(10 * MINUTE);
-    // Each 5 seconds for the block; each inventory falls together with one of these.
+    // Every 5 seconds for the block; each inventory is at the same time as one of these.
     assert_eq!(world.wakes, 120);
 }
 
@@ -175,7 +175,7 @@ fn a_write_of_a_block_that_fails_is_tried_again_each_second() {
     assert!((50..=60).contains(&tried), "{tried}");
 }
 
-/// Two blocks of one subnet: IPs from 128 on lie in the second one.
+/// Two blocks of one subnet: IPs from number 128 on are in the second one.
 fn two_blocks() -> Paced {
     let mut world = Paced::new(1, 1, Reassign::Refuse);
     world.block("other", "203.0.113.128/25");

@@ -1,4 +1,4 @@
-//! What fast failover does for a node is begun when it is due, and no more often.
+//! The steps of fast failover begin when they are due, and not more often.
 //! Rules: R3.35, R3.39, R5.10.
 
 use std::collections::BTreeSet;
@@ -16,7 +16,7 @@ const MINUTE: Duration = Duration::from_mins(1);
 const SECOND: Duration = Duration::from_secs(1);
 const MOMENT: Duration = Duration::from_millis(100);
 
-/// Nodes with an address each, of a block with fast failover.
+/// Nodes with one address each, of a block with fast failover.
 fn fast(nodes: usize) -> Paced {
     let mut world = Paced::new(nodes, nodes, Reassign::Refuse);
     world.change_blocks(|spec| spec.fast_failover = true);
@@ -53,7 +53,7 @@ fn a_question_about_a_node_is_asked_at_once_and_each_next_one_when_it_is_due() {
     world.run(10 * MINUTE);
     let asked = world.node_steps.len();
     assert!(asked >= 20, "{asked}");
-    // Once for each, and what a world at rest wakes for.
+    // One wake-up for each question, plus those of a world at rest.
     assert!(world.wakes <= 130 + asked, "{} of {asked}", world.wakes);
 }
 
@@ -64,7 +64,7 @@ fn a_node_that_goes_just_after_a_look_is_looked_at_a_moment_later() {
     world.pod("db", 0, 0);
     world.run(5 * MINUTE);
     world.run(Duration::from_millis(1234));
-    // A node without an address: there is nothing to be asked.
+    // A node without an address: no question is needed.
     world.change_node(1, |node| node.ready = false);
     world.run(Duration::from_millis(5));
     assert_eq!(world.node_steps, []);
@@ -85,7 +85,7 @@ fn at_most_eight_nodes_have_a_step_in_flight_and_each_has_one() {
     world.run(SECOND);
     let ours = world.kube.nodes.values().filter(|node| node.our_taint);
     assert_eq!(ours.count(), 30);
-    // A question and a taint of each.
+    // One question and one taint for each node.
     assert_eq!(world.node_steps.len(), 60);
     for (at, ..) in &world.node_steps {
         let lasts = |begun: &Instant| begun <= at && at.since(*begun) < Duration::from_millis(20);
@@ -111,7 +111,7 @@ fn questions_about_nodes_need_tokens() {
     let none = Some(Outcome::Throttled);
     throttled(&mut world, Action::DescribeInstances, none, 20 * SECOND);
     assert_eq!(world.node_steps, []);
-    // Status checks are not asked for yet.
+    // Status checks are not read yet.
     throttled(&mut world, Action::DescribeInstanceStatus, none, 5 * SECOND);
     assert!(asked(&world, Checks::NotAsked) > 0);
     throttled(&mut world, Action::DescribeInstanceStatus, none, MINUTE);

@@ -1,4 +1,4 @@
-//! An address is changed: the new one is reserved first, and only then the old one is released.
+//! A change of the address: the new one is reserved before the old one is released.
 //! Rule: R4.6.
 
 use std::time::Duration;
@@ -195,14 +195,14 @@ fn the_old_address_is_released_after_two_inventories_without_it() {
     sim.expect_reserved_only("203.0.113.20");
 }
 
-/// What `Reserved` says of an edit that waits.
+/// The message of `Reserved` for an edit that waits.
 fn said(sim: &Sim) -> String {
     sim.expect_not_reserved("partner", Reason::AddressInUse);
     let conditions = &sim.the_ip("partner").status.conditions;
     conditions.reserved.clone().unwrap().message
 }
 
-/// The pod has the old address as before; there was no call and no write to the pod.
+/// Asserts that the pod still has the old address, without a call or a write to the pod.
 fn unchanged(sim: &Sim) {
     sim.expect_attached("partner", "a");
     let old = Some(address("203.0.113.10"));

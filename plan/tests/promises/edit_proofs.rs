@@ -1,4 +1,4 @@
-//! What has to be seen of EC2 before an edited or a given up address is changed, taken off or let go.
+//! The proofs from EC2 that are needed before an address is changed, detached or released.
 //! Rules: R2.18, R4.6, R4.26, R5.18.
 
 use std::time::Duration;
@@ -20,7 +20,7 @@ fn is_unassign(step: &Step) -> bool {
 #[test]
 fn an_edit_waits_for_a_look_that_began_after_it() {
     let mut sim = Sim::attached(&["n1", "n2"]);
-    // What was seen before the edit is still fresh, and shows the new address nowhere.
+    // The inventory from before the edit is still fresh, and does not show the new address.
     sim.describe_fails = Some(Outcome::Unknown);
     sim.edit("partner", NEW);
     sim.wait(Duration::from_secs(30));
@@ -51,8 +51,8 @@ fn the_claim_on_the_new_address_names_the_interface_that_it_is_taken_from() {
     }
 }
 
-/// The address of a pod that was deleted has just been taken off; ten seconds and more go by, in which the process
-/// does nothing, and then the address is on this interface.
+/// The address of a deleted pod was just detached. The process does nothing for more than ten seconds, and then the
+/// address is on this ENI.
 fn found_after_the_detach(on: &str) -> Sim {
     let mut sim = Sim::attached(&["n1", "n2"]);
     sim.delete_pod("a");
@@ -128,7 +128,7 @@ fn an_address_that_was_taken_off_where_it_was_is_asked_for_nowhere_else() {
     assert_eq!(sim.counts.calls(), 1, "{}", sim.story());
 }
 
-/// Pod "b" on n2 is claimed for and deleted while the address is on n1, where "a" had it.
+/// Pod "b" on n2 has a claim and is deleted while the address is still on n1, where "a" had it.
 fn ended_on_the_way() -> Sim {
     let mut sim = Sim::attached(&["n1", "n2"]);
     sim.delete_pod("a");
@@ -142,7 +142,7 @@ fn ended_on_the_way() -> Sim {
     sim
 }
 
-/// The same, and the address has just been taken off n1.
+/// The same, and the address was just detached from n1.
 fn taken_off_on_the_way() -> Sim {
     let mut sim = ended_on_the_way();
     sim.step_until(is_unassign);

@@ -1,4 +1,4 @@
-//! The engine begins what is to be done: in time, once, and only while this process leads.
+//! The engine begins steps in time, once, and only while this process leads.
 //! Rules: R1.3, R5.1, R6.2, R6.12.
 
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use mooring_plan::time::Instant;
 
 use crate::sim::{INTERVAL, Sim};
 
-/// An engine, and the present.
+/// An engine, and the current time.
 pub struct Driven {
     pub engine: Engine,
     pub now: Instant,
@@ -25,12 +25,12 @@ pub fn name(number: usize) -> IpName {
 }
 
 impl Driven {
-    /// Everything is listed, and it leads.
+    /// An engine that leads, after all kinds were listed.
     fn leading(ips: usize) -> Self {
         let mut driven = Self::knowing(ips);
         driven.synced();
         driven.lead(Leadership::ALWAYS);
-        // The list of all IPs is empty: each is read.
+        // The list of all IPs is empty, so each IP is read alone.
         driven.listed(Vec::new());
         driven
     }
@@ -73,7 +73,7 @@ impl Driven {
         self.engine.handle(completed, self.now);
     }
 
-    /// All that is begun now.
+    /// All effects that begin now.
     pub fn effects(&mut self) -> Vec<Effect> {
         let mut effects = Vec::new();
         while let Some(effect) = self.engine.poll(self.now) {
@@ -94,7 +94,7 @@ impl Driven {
         begun
     }
 
-    /// Every IP is read first; the read fails.
+    /// Fails the read of an IP.
     pub fn read_fails(&mut self, ip: &IpName) {
         let failed = Fact::ReadFailed {
             ip: ip.clone(),
@@ -247,7 +247,7 @@ fn a_step_that_repeats_immediately_is_delayed() {
         for name in driven.begun() {
             steps += 1;
             driven.now = driven.now.plus(Duration::from_millis(1));
-            // It changes nothing, so that the same step follows.
+            // The fact changes nothing, so the same step follows.
             driven.completed(&name, Fact::NodeGone("nowhere".into()));
         }
         driven.now = driven.now.plus(Duration::from_millis(1));
@@ -262,6 +262,9 @@ fn the_memory_of_an_ip_is_removed_with_it() {
     driven.begun();
     driven.read_fails(&name(0));
     driven.fact(Fact::IpGone(ip.name.clone(), ip.uid));
+    driven.begun();
+    // Repetitions of its last step would still be noticed for some seconds.
+    driven.now = driven.now.plus(Duration::from_secs(5));
     driven.begun();
     let left = format!("{:?}", driven.engine);
     assert!(!left.contains(ip.name.as_str()), "{left}");

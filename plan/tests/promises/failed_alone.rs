@@ -1,5 +1,5 @@
-//! What EC2 serves to others and not to one address is of that address: the others do not wait with it, and it is not
-//! asked for each time that the others are served again.
+//! If EC2 serves all addresses except one, only that address waits, and it is not tried again each time an outage of
+//! the others ends.
 //! Rules: R5.8, R5.11 to R5.15.
 
 use std::time::Duration;
@@ -35,7 +35,7 @@ fn ends(fault: Fault) -> fn(&Call) -> Fault {
     }
 }
 
-/// Pod "a" asks for "partner", of which every call ends so; and others are served.
+/// Pod "a" asks for "partner", whose calls all have this fault; the calls of others succeed.
 fn one_is_not_served(fault: Fault) -> Sim {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     for (ip, last) in [("second", 20), ("third", 30)] {
@@ -94,7 +94,7 @@ fn claims_since(sim: &Sim, from: Instant) -> usize {
     of_it.count()
 }
 
-/// Each try costs the holder its readiness for a moment.
+/// Each try makes the holder not ready for a moment.
 #[test]
 fn the_end_of_an_outage_is_no_reason_to_try_what_is_denied_to_one_address_alone() {
     let mut sim = Sim::attached_by_deployment(&["n1", "n2", "n3"]);

@@ -10,7 +10,7 @@ use mooring_plan::step::Write;
 
 use crate::sim::{Sim, address};
 
-/// "a" holds it on n1 and is being deleted; "b" of the same `ReplicaSet` waits on n2.
+/// Pod "a" holds the address on n1 and is being deleted; "b" of the same `ReplicaSet` waits on n2.
 fn draining() -> Sim {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.next_revision("a", "n1", 1);
@@ -159,7 +159,7 @@ fn a_statefulset_pod_of_a_failed_node_waits_with_a_reason() {
     sim.settle();
     sim.expect_attached("partner", "db-0");
     sim.expect_event("db-0", Reason::NoEligibleNode);
-    // The taint lets the controller of the StatefulSet replace it, under the same name.
+    // Because of the taint, the controller of the StatefulSet replaces the pod with the same name.
     sim.change_node("n1", |node| node.out_of_service = true);
     sim.remove_pod("db-0");
     sim.pod("db-0").on("n2");
@@ -206,7 +206,7 @@ fn the_address_of_a_force_deleted_pod_is_unassigned_before_the_next_assign() {
     assert_eq!((sim.counts.unassigns, sim.counts.assigns), (1, 1));
 }
 
-/// The node of the holder fails while this is refused, and the waiting pod has the address soon.
+/// Asserts that the waiting pod gets the address soon when the node of the holder fails while `refused` writes fail.
 fn expect_released_despite(refused: fn(&Write) -> bool, needs_it: fn(&mut Sim)) {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.refuses = refused;
@@ -227,12 +227,12 @@ fn expect_released_despite(refused: fn(&Write) -> bool, needs_it: fn(&mut Sim)) 
 
 #[test]
 fn a_repeated_refusal_for_the_holder_does_not_hide_the_failover() {
-    // The holder is never told that it has the address.
+    // The gate of the holder can never be set to `True`.
     expect_released_despite(
         |write| matches!(write, Write::Gate(gate) if gate.status && gate.pod.name == "a"),
         |_| {},
     );
-    // References of its `IPAddress` are not put back.
+    // The references of its `IPAddress` cannot be repaired.
     expect_released_despite(
         |write| matches!(write, Write::RepairReservation { .. }),
         |sim| {
@@ -243,7 +243,7 @@ fn a_repeated_refusal_for_the_holder_does_not_hide_the_failover() {
             held.version = version;
         },
     );
-    // An address that it is to change to is not reserved.
+    // The new address of an edit cannot be reserved.
     expect_released_despite(
         |write| matches!(write, Write::Reserve { address: new, .. } if *new == address("203.0.113.20")),
         |sim| sim.edit("partner", "203.0.113.20"),

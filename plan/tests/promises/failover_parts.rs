@@ -1,4 +1,4 @@
-//! Each part of a failover that a taint of ours begins is measured, once; and what is told of it.
+//! Each part of a failover after a taint of Mooring is measured once, and Events are posted.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ fn the_parts_are_measured_in_their_order_and_add_up() {
         let found = parts.find(|(of, _)| *of == part);
         found.map(|(_, took)| *took).unwrap()
     };
-    // What the test itself has taken.
+    // The time that the test itself waited.
     let three_seconds = Duration::from_millis(2900)..Duration::from_millis(3100);
     assert!(three_seconds.contains(&took(FailoverPart::Eviction)));
     assert!(three_seconds.contains(&took(FailoverPart::Scheduling)));
@@ -62,7 +62,7 @@ fn the_parts_are_measured_in_their_order_and_add_up() {
         .map(|part| took(*part))
         .sum();
     assert_eq!(sum, took(FailoverPart::Total));
-    // An Unassign and an Assign, and a write.
+    // An Unassign, an Assign, and a write.
     let call = Duration::from_millis(20);
     assert!(took(FailoverPart::Ec2) >= 2 * call);
     assert!(took(FailoverPart::Record) < call);
@@ -102,7 +102,7 @@ fn programming_lasts_until_the_pod_is_told() {
     world.run(Duration::from_secs(10));
     assert_eq!(world.attached(1), 1);
     assert_eq!(parts(&world).last(), Some(&FailoverPart::Record));
-    // Its data path is another one from now on: there is no node part in this world.
+    // The block does not use the node part from now on: this world has no node part.
     world.change_blocks(|spec| spec.data_path = DataPath::Foreign);
     world.run(MOMENT);
     assert_eq!(parts(&world), FailoverPart::ALL);

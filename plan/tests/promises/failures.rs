@@ -1,4 +1,4 @@
-//! A call that fails: what is known by it, what is tried again, and when the claim goes back.
+//! Failed calls: what they prove, what is tried again, and when the claim goes back.
 //! Rules: R3.9, R4.3, R5.2, R5.3, R5.7, R5.10.
 
 use std::time::Duration;
@@ -102,7 +102,7 @@ fn a_target_that_is_unexpectedly_full_returns_the_claim() {
             sim.settle();
         }
         sim.next_revision("b", "n2", 2);
-        // Others fill it faster than inventories see.
+        // Other programs fill the ENI faster than inventories show.
         sim.ec2
             .faults
             .extend(if reassign { vec![] } else { vec![Fault::None] });
@@ -224,7 +224,7 @@ fn holders_stay_while_describes_fail() {
     sim.expect_attached("partner", "b");
 }
 
-/// EC2 answers nothing at all, or as before.
+/// EC2 answers no request, or answers again.
 fn ec2_is_away(sim: &mut Sim, away: bool) {
     sim.describe_fails = away.then_some(Outcome::Unknown);
     sim.ec2.faults.clear();
@@ -329,7 +329,7 @@ fn an_assign_that_lands_after_its_unrecorded_claim_has_ended_is_taken_off_again(
     sim.remove_pod("a");
     sim.wait(Duration::from_secs(8));
     sim.expect_free("partner");
-    // Now it lands.
+    // Now the late call is executed.
     sim.found_on("203.0.113.10", Some("eni-n1"));
     sim.settle();
     sim.expect_free("partner");

@@ -1,24 +1,23 @@
-//! Fast failover: a node is taken out of service by a positive answer of EC2 alone, and put back by it; and only a node
-//! with an address of a block that asks for that.
-//! Rules: R3.34 to R3.40.
+//! Fast failover: only a positive answer of EC2 taints a node, and only a node with an address of a block with fast
+//! failover.
+//! Rules: R3.34 to R3.37, R3.40.
 
 use std::time::Duration;
 
 use mooring_plan::cloud::{InstanceState, Lost};
 use mooring_plan::facts::{Fact, Kind};
 use mooring_plan::names::NodeName;
-use mooring_plan::objects::{DataPath, NodeReport};
+use mooring_plan::objects::NodeReport;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::NodeStep;
-use mooring_world::engine::leadership;
 
 use crate::sim::{Sim, instance_of};
 
 pub const MOMENT: Duration = Duration::from_secs(1);
 pub const HOUR: Duration = Duration::from_hours(1);
 
-/// Pod "a" on the first node has the address, of a block with fast failover.
+/// Pod "a" on the first node has the address; its block has fast failover.
 pub fn fast(nodes: &[&str]) -> Sim {
     let mut sim = Sim::attached(nodes);
     set_fast(&mut sim, true);
@@ -27,7 +26,7 @@ pub fn fast(nodes: &[&str]) -> Sim {
     sim
 }
 
-fn set_fast(sim: &mut Sim, fast: bool) {
+pub fn set_fast(sim: &mut Sim, fast: bool) {
     sim.change_block("block", |block| {
         block.spec.as_mut().unwrap().fast_failover = fast;
     });
@@ -42,7 +41,7 @@ pub fn ready(sim: &mut Sim, node: &str) {
 }
 
 /// The node is away, its instance has ended, and it is out of service.
-fn out_of_service(state: InstanceState) -> Sim {
+pub fn out_of_service(state: InstanceState) -> Sim {
     let mut sim = fast(&["n1", "n2"]);
     sim.instance("n1", state);
     not_ready(&mut sim, "n1");
@@ -57,14 +56,14 @@ pub fn expect_taint(sim: &Sim, node: &str, ours: bool) {
     assert_eq!(taints, (ours, ours), "{node}\n{}", sim.story());
 }
 
-/// Whatever time passes, no taint is written.
+/// Asserts that no taint is written, also after a long time.
 pub fn expect_no_taint_is_written(sim: &mut Sim) {
     sim.node_taken.clear();
     sim.wait(HOUR);
     assert_eq!(sim.taints_written(), [], "{}", sim.story());
 }
 
-/// The node part of a node reports, for the so manieth time.
+/// The node part of a node reports with this heartbeat.
 pub fn reports(sim: &mut Sim, node: &str, heartbeat: i64) {
     let report = NodeReport {
         node: NodeName::from(node),
@@ -114,7 +113,7 @@ fn the_silence_of_ec2_takes_no_node_out_of_service() {
         Outcome::Denied,
         Outcome::Throttled,
         Outcome::Invalid,
-        // That it knows no such instance is no proof of an end.
+        // That EC2 does not know the instance does not prove that it has ended.
         Outcome::InstanceNotFound,
     ];
     for outcome in silent {
@@ -149,13 +148,13 @@ fn an_answer_that_is_older_than_ten_seconds_does_not_count() {
     sim.instance("n1", InstanceState::Stopped);
     not_ready(&mut sim, "n1");
     sim.tell(0);
-    // The Node is another version by now, and the watch does not show it: each write meets a conflict.
+    // The Node has a newer version that the watch does not show: each write gets a conflict.
     sim.controllers[0].stuck.insert(Kind::Node);
     sim.change_node("n1", |node| node.created += 1);
     sim.wait(MOMENT);
     expect_taint(&sim, "n1", false);
     assert!(!sim.taints_written().is_empty());
-    // The instance runs again, and EC2 is silent.
+    // The instance runs again, but EC2 does not answer.
     sim.instance("n1", InstanceState::Running);
     sim.describe_fails = Some(Outcome::Unknown);
     sim.wait(Duration::from_secs(10));
@@ -227,20 +226,6 @@ fn a_node_without_an_address_of_such_a_block_is_left_alone() {
 }
 
 #[test]
-fn a_claim_for_the_machine_before_is_no_reason_to_ask_for_the_machine_that_has_its_name_now() {
-    let mut sim = fast(&["n1", "n2", "n3"]);
-    sim.instance("n3", InstanceState::Stopped);
-    sim.remove_node("n3");
-    sim.change_node("n1", |node| {
-        node.instance = Some(instance_of("n3"));
-        node.ready = false;
-    });
-    sim.tell(0);
-    sim.node_steps(0);
-    assert_eq!(sim.node_taken, [], "{}", sim.story());
-}
-
-#[test]
 fn the_taint_of_a_person_stays() {
     let mut sim = fast(&["n1", "n2"]);
     sim.change_node("n1", |node| {
@@ -252,127 +237,4 @@ fn the_taint_of_a_person_stays() {
     ready(&mut sim, "n1");
     expect_no_taint_is_written(&mut sim);
     assert!(sim.kube.nodes[&NodeName::from("n1")].out_of_service);
-}
-
-#[test]
-fn a_node_is_put_back_when_it_is_ready_and_ec2_says_that_its_instance_runs() {
-    let mut sim = out_of_service(InstanceState::Stopped);
-    // Its instance runs again, and its kubelet does not report yet.
-    sim.instance("n1", InstanceState::Running);
-    expect_no_taint_is_written(&mut sim);
-    // What the Node said last can lag behind.
-    sim.instance("n1", InstanceState::Stopped);
-    ready(&mut sim, "n1");
-    expect_no_taint_is_written(&mut sim);
-    sim.describe_fails = Some(Outcome::Unknown);
-    sim.instance("n1", InstanceState::Running);
-    expect_no_taint_is_written(&mut sim);
-    sim.describe_fails = None;
-    sim.wait(Duration::from_secs(31));
-    expect_taint(&sim, "n1", false);
-    sim.expect_event("node n1", Reason::BackInService);
-    sim.node_taken.clear();
-    sim.wait(HOUR);
-    assert_eq!(sim.node_taken, [], "{}", sim.story());
-}
-
-#[test]
-fn a_node_is_put_back_although_its_block_no_longer_asks_for_fast_failover() {
-    let mut sim = out_of_service(InstanceState::Stopped);
-    set_fast(&mut sim, false);
-    sim.instance("n1", InstanceState::Running);
-    ready(&mut sim, "n1");
-    sim.wait(MOMENT);
-    expect_taint(&sim, "n1", false);
-}
-
-#[test]
-fn that_an_instance_ran_before_its_node_was_back_puts_no_node_back() {
-    let mut sim = out_of_service(InstanceState::Stopped);
-    sim.now = sim.now.plus(MOMENT);
-    let begun = sim.now;
-    let running = Fact::InstanceRead(instance_of("n1"), Some(InstanceState::Running));
-    sim.now = begun.plus(Duration::from_millis(1));
-    let now = sim.now;
-    sim.controllers[0].facts_mut().apply(running, begun, now);
-    sim.describe_fails = Some(Outcome::Unknown);
-    ready(&mut sim, "n1");
-    sim.wait(MOMENT);
-    expect_taint(&sim, "n1", true);
-}
-
-#[test]
-fn questions_come_every_two_seconds_at_first_and_then_less_often_and_none_at_rest() {
-    let mut sim = fast(&["n1", "n2"]);
-    sim.wait(HOUR);
-    assert_eq!(sim.node_taken, [], "a node that is ready costs nothing");
-    not_ready(&mut sim, "n1");
-    let begun = sim.now;
-    sim.wait(Duration::from_secs(29));
-    let asked = sim.questions();
-    assert_eq!(asked.len(), 15, "{asked:?}");
-    assert!(
-        asked[0] <= begun.plus(Duration::from_millis(2)),
-        "the first comes at once"
-    );
-    for both in asked.windows(2) {
-        let between = both[1].since(both[0]);
-        assert!(between >= Duration::from_secs(2) && between < Duration::from_millis(2100));
-    }
-    sim.wait(HOUR);
-    let after = sim.questions().len() - asked.len();
-    assert!((120..170).contains(&after), "{after}");
-    ready(&mut sim, "n1");
-    sim.node_taken.clear();
-    sim.wait(HOUR);
-    assert_eq!(sim.node_taken, [], "{}", sim.story());
-}
-
-#[test]
-fn a_process_that_does_not_lead_asks_nothing_and_writes_no_taint() {
-    let mut sim = fast(&["n1", "n2"]);
-    let now = sim.now;
-    sim.controllers[0].engine.handle(leadership(false), now);
-    sim.instance("n1", InstanceState::Stopped);
-    not_ready(&mut sim, "n1");
-    sim.tell(0);
-    for _ in 0..10 {
-        sim.now = sim.now.plus(MOMENT);
-        sim.node_steps(0);
-    }
-    assert_eq!(sim.node_taken, []);
-}
-
-#[test]
-fn a_node_part_that_stops_reporting_leads_to_a_question() {
-    let mut sim = fast(&["n1", "n2"]);
-    reports(&mut sim, "n1", 1);
-    sim.instance("n1", InstanceState::Stopped);
-    // The block does not ask for the node part: what it says is of no interest.
-    expect_no_taint_is_written(&mut sim);
-    sim.change_block("block", |block| {
-        block.spec.as_mut().unwrap().data_path = DataPath::NodePart;
-    });
-    reports(&mut sim, "n1", 2);
-    sim.node_taken.clear();
-    sim.wait(Duration::from_secs(14));
-    assert_eq!(sim.node_taken, [], "a heartbeat comes every 10 s");
-    sim.wait(Duration::from_secs(2));
-    expect_taint(&sim, "n1", true);
-}
-
-#[test]
-fn a_node_part_that_stops_on_an_instance_that_runs_takes_no_node_out_of_service() {
-    let mut sim = fast(&["n1", "n2"]);
-    sim.change_block("block", |block| {
-        block.spec.as_mut().unwrap().data_path = DataPath::NodePart;
-    });
-    reports(&mut sim, "n1", 1);
-    expect_no_taint_is_written(&mut sim);
-    assert!(!sim.questions().is_empty());
-    // Each heartbeat ends the questions.
-    reports(&mut sim, "n1", 2);
-    sim.node_taken.clear();
-    sim.wait(Duration::from_secs(14));
-    assert_eq!(sim.node_taken, []);
 }

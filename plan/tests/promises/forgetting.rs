@@ -1,4 +1,4 @@
-//! Facts that no decision needs are not kept: a process runs for months.
+//! Facts that no decision needs are removed, because a process runs for months.
 
 use std::time::Duration;
 
@@ -54,6 +54,16 @@ fn replica_sets_that_are_not_asked_for_are_forgotten_after_ten_minutes() {
     another(&mut sim, 2);
     assert!(!knows(&sim, "rs-of-old"));
     assert!(knows(&sim, "rs-of-b2"));
+}
+
+#[test]
+fn replica_sets_of_another_deployment_are_not_kept() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.replica_set("rs-of-other", 1, "other", 1);
+    sim.pod("a").on("n1").replica_set("rs-of-a", 1, "dep");
+    sim.settle();
+    assert!(knows(&sim, "rs-of-a"));
+    assert!(!knows(&sim, "rs-of-other"), "its labels were the same");
 }
 
 #[test]

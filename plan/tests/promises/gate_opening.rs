@@ -1,4 +1,4 @@
-//! When the gate of a pod becomes true, and how a refusal of EC2 is quoted.
+//! When the gate of a pod becomes `True`, and how a refusal of EC2 is quoted.
 //! Rule: R4.15.
 
 use std::time::Duration;
@@ -16,7 +16,7 @@ fn partner() -> IpName {
     IpName::from("partner")
 }
 
-/// The claim is recorded, and its holder not told yet. A kubelet has written the pod since.
+/// The claim is recorded, and the gate of its holder is not `True` yet. A kubelet has written the pod since.
 fn recorded() -> Sim {
     let mut sim = just_recorded();
     sim.now = sim.now.plus(Duration::from_millis(1));
@@ -25,7 +25,7 @@ fn recorded() -> Sim {
     sim
 }
 
-/// The claim is recorded, and its holder not told yet.
+/// The claim is recorded, and the gate of its holder is not `True` yet.
 fn just_recorded() -> Sim {
     let mut sim = Sim::new();
     for node in ["n1", "n2"] {
@@ -101,7 +101,7 @@ fn an_old_record_opens_no_gate_without_a_read() {
 #[test]
 fn a_gate_opens_after_a_read_of_the_pod_and_then_of_the_ip() {
     let mut sim = recorded();
-    // One that was begun before the pod was read says nothing of what happened in between.
+    // A read of the IP that was begun before the read of the pod proves nothing about the time in between.
     ip_read(&mut sim, |_| {});
     assert_eq!(next(&sim), Some(Step::Read(Read::Pod(key("a")))));
     pod_read(&mut sim);
@@ -167,7 +167,7 @@ fn a_refusal_of_ec2_is_quoted_and_the_call_is_repeated() {
     }
 }
 
-/// It may be a version from before the Record or from after it: nothing tells.
+/// It is not known whether this version is from before or after the Record.
 #[test]
 fn a_pod_that_is_seen_to_change_as_the_record_begins_is_read_first() {
     let mut sim = Sim::reserved(&["n1"]);

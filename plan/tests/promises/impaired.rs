@@ -1,4 +1,4 @@
-//! Status checks that fail for good are as good as an end of the instance; and nothing less is.
+//! Only status checks that fail permanently have the same effect as the end of the instance.
 //! Rule: R3.41.
 
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::sim::{Sim, instance_of};
 
 const SINCE: Option<&str> = Some("2026-01-01T00:00:00Z");
 
-/// The node is not ready, and a status check of its instance fails, which runs.
+/// The node is not ready; its instance runs, and a status check of it fails.
 fn impaired() -> Sim {
     let mut sim = fast(&["n1", "n2"]);
     sim.ec2.impair(&instance_of("n1"), SINCE);
@@ -59,7 +59,7 @@ fn status_checks_that_pass_in_between_are_no_failure_for_good() {
         sim.ec2.impair(&instance_of("n1"), SINCE);
     }
     assert_eq!(sim.taints_written(), [], "{}", sim.story());
-    // Nor is a failure that is another one each time.
+    // A different failure each time does not count as permanent.
     for since in ["a", "b", "c", "d", "e", "f"] {
         sim.ec2.impair(&instance_of("n1"), Some(since));
         sim.wait(Duration::from_secs(200));
@@ -97,7 +97,7 @@ fn status_checks_that_are_not_answered_prove_nothing() {
         let mut sim = impaired();
         sim.checks_fail = Some(outcome);
         expect_no_taint_is_written(&mut sim);
-        // The last answer that said so is of long ago.
+        // The last answer with a failing check is too old.
         let mut sim = impaired();
         sim.wait(Duration::from_secs(250));
         sim.checks_fail = Some(outcome);
@@ -109,7 +109,7 @@ fn status_checks_that_are_not_answered_prove_nothing() {
 fn a_failure_for_good_that_was_last_seen_long_ago_does_not_count() {
     let mut sim = impaired();
     sim.wait(Duration::from_secs(200));
-    // The Node is another version by now, and the watch does not show it: each write meets a conflict.
+    // The Node has a newer version that the watch does not show: each write gets a conflict.
     sim.tell(0);
     sim.controllers[0].stuck.insert(Kind::Node);
     sim.change_node("n1", |node| node.created += 1);

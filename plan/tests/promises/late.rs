@@ -1,26 +1,39 @@
-//! An answer may come late, or be lost, and a watch may lag behind it: what is newer counts.
-//! Rules: R1.23, R1.24, R3.23.
+//! An answer can be late or lost, and a watch can lag behind it: the newer state counts.
+//! Rules: R1.23, R1.24, R1.26, R3.23.
 
 use std::time::Duration;
 
 use mooring_plan::facts::{Fact, Kind, WriteOutcome, Written};
-use mooring_plan::names::IpName;
-use mooring_plan::objects::{Ip, Pod};
+use mooring_plan::names::{IpName, NodeName, ResourceVersion};
+use mooring_plan::objects::{Ip, Pod, Reservation};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{GateWrite, Read, Step, Write};
 
-use crate::sim::{Sim, key};
+use crate::sim::{Sim, address, key};
 
-/// Pod "a" goes, and what was asked of the API server before is answered after a watch has shown that.
-fn answered_after_it_went(answer: impl FnOnce(Pod) -> Fact) {
-    let mut sim = Sim::attached(&["n1"]);
-    let (asked, then) = (sim.now, sim.the_pod("a").clone());
+/// A request is sent, the watch shows what `change` does, and then the request is answered with the state before. The
+/// watch will not show the change again.
+fn answered_after(sim: &mut Sim, answer: Fact, change: impl FnOnce(&mut Sim)) {
+    let begun = sim.now;
+    change(sim);
+    sim.tell(0);
+    let now = begun.plus(Duration::from_millis(1));
+    sim.controllers[0].receive(answer, None, begun, now);
+    sim.now = now;
+}
+
+/// The pod "a" is deleted, and then removed.
+fn ends(sim: &mut Sim) {
     sim.delete_pod("a");
     sim.tell(0);
     sim.remove_pod("a");
-    sim.tell(0);
-    let now = asked.plus(Duration::from_millis(1));
-    sim.controllers[0].receive(answer(then), None, asked, now);
+}
+
+/// Pod "a" is deleted. A request from before is answered after the watch has shown the deletion.
+fn answered_after_it_went(answer: impl FnOnce(Pod) -> Fact) {
+    let mut sim = Sim::attached(&["n1"]);
+    let answer = answer(sim.the_pod("a").clone());
+    answered_after(&mut sim, answer, ends);
     sim.settle();
     sim.expect_free("partner");
 }
@@ -52,7 +65,103 @@ fn a_write_before_the_deletion_of_a_pod_does_not_restore_it() {
     });
 }
 
-/// Pod "a" has the address; the next revision's "b" is ready, and no watch of pods shows anything after that.
+/// Found by the simulation: the new pod of a `StatefulSet` never got the address.
+#[test]
+fn a_read_before_a_pod_of_the_same_name_does_not_remove_it() {
+    for gone in [true, false] {
+        let mut sim = Sim::attached(&["n1"]);
+        let earlier = sim.the_pod("a").clone();
+        ends(&mut sim);
+        sim.tell(0);
+        let answer = Fact::PodRead(key("a"), (!gone).then_some(earlier));
+        answered_after(&mut sim, answer, |sim| {
+            sim.pod("a").on("n1");
+        });
+        sim.settle();
+        sim.expect_attached("partner", "a");
+    }
+}
+
+#[test]
+fn a_read_before_the_last_change_of_a_node_does_not_undo_it() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.node_unreachable("n1");
+    sim.tell(0);
+    let name = NodeName::from("n1");
+    let earlier = sim.kube.nodes[&name].clone();
+    let answer = Fact::NodeRead(name, Some(earlier));
+    answered_after(&mut sim, answer, |sim| sim.node_is_well("n1"));
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}
+
+#[test]
+fn a_read_before_the_end_of_a_node_does_not_restore_it() {
+    let mut sim = Sim::reserved(&["n1"]);
+    let name = NodeName::from("n1");
+    let earlier = sim.kube.nodes[&name].clone();
+    let answer = Fact::NodeRead(name, Some(earlier));
+    answered_after(&mut sim, answer, |sim| sim.remove_node("n1"));
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.expect_free("partner");
+}
+
+#[test]
+fn a_read_of_an_earlier_reservation_does_not_replace_the_present_one() {
+    let mut sim = Sim::reserved(&["n1"]);
+    let address = address("203.0.113.10");
+    let present = &sim.kube.reservations[&address];
+    let earlier = Reservation {
+        uid: "earlier".to_owned(),
+        version: ResourceVersion(present.version.0 - 1),
+        parent: Some(IpName::from("other")),
+        label: None,
+        owner: None,
+        ..present.clone()
+    };
+    let (partner, now) = (IpName::from("partner"), sim.now);
+    let facts = sim.controllers[0].facts_mut();
+    assert_eq!(facts.decide(&partner, now).step, None);
+    facts.apply(Fact::ReservationRead(address, Some(earlier)), now, now);
+    assert_eq!(facts.decide(&partner, now).step, None);
+}
+
+#[test]
+fn a_label_that_came_back_before_its_removal_was_answered_is_seen() {
+    let mut sim = Sim::attached(&["n1"]);
+    let pod = sim.the_pod("a").clone();
+    let removed = Fact::Wrote {
+        ip: IpName::from("partner"),
+        write: Write::Label {
+            pod: pod.key,
+            uid: pod.uid,
+            ip: None,
+        },
+        outcome: WriteOutcome::Done(None),
+    };
+    // The watch shows it without the label, and with it again.
+    answered_after(&mut sim, removed, |sim| sim.change_pod("a", |_| {}));
+    let facts = sim.controllers[0].facts();
+    assert_eq!(facts.decide(&IpName::from("partner"), sim.now).step, None);
+}
+
+#[test]
+fn a_read_before_a_node_of_the_same_name_does_not_remove_it() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.remove_node("n1");
+    sim.tell(0);
+    let name = NodeName::from("n1");
+    answered_after(&mut sim, Fact::NodeRead(name, None), |sim| {
+        sim.node_is_well("n1");
+    });
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}
+
+/// Pod "a" has the address; pod "b" of the next revision is ready, and the watch of pods stops after that.
 fn a_successor_whose_last_event_is_ready() -> Sim {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
@@ -82,7 +191,12 @@ fn a_deleted_successor_in_a_late_watch_takes_nothing_over() {
         ..sim.the_pod("b").clone()
     };
     sim.remove_pod("b");
-    sim.step_until(|step| matches!(step, Step::Read(Read::Pod(of)) if *of == key("b")));
+    // The read of its `ReplicaSet` reads the pod too.
+    let reads = |step: &Step| match step {
+        Step::Read(Read::Pod(of) | Read::ReplicaSets(of, _)) => *of == key("b"),
+        _ => false,
+    };
+    sim.step_until(reads);
     let now = sim.now;
     sim.controllers[0]
         .facts_mut()
@@ -92,7 +206,7 @@ fn a_deleted_successor_in_a_late_watch_takes_nothing_over() {
     sim.expect_cost(0, 0, 0);
 }
 
-/// The IP goes, and after a read has said so a watch that lags shows it being detached.
+/// The IP is deleted. After a read has shown that, a lagging watch shows the IP while it is being detached.
 fn shown_once_more_after(read: impl FnOnce(&mut Sim) -> Option<Ip>) {
     let mut sim = Sim::attached(&["n1"]);
     sim.delete_ip("partner");
@@ -112,7 +226,7 @@ fn shown_once_more_after(read: impl FnOnce(&mut Sim) -> Option<Ip>) {
     assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
 }
 
-/// Seen in the simulation: the address was another IP's by then, and could have been on that very interface.
+/// Found by the simulation: another IP had the address by then, and it could have been on the same ENI.
 #[test]
 fn a_deleted_ip_in_a_late_watch_causes_no_call() {
     shown_once_more_after(|_| None);
@@ -138,7 +252,7 @@ fn a_reservation_with_a_lost_answer_is_found_without_a_watch_event() {
             sim.ip("partner", "203.0.113.10");
         }
         sim.pod("a").on("n1");
-        // The finalizer, then the reservation.
+        // The first write (finalizer) is answered; the answer to the second one (reservation) is lost.
         sim.lost_answers.extend([false, true]);
         sim.settle();
         sim.expect_attached("partner", "a");

@@ -1,4 +1,4 @@
-//! A process that begins to lead keeps what the watches have shown it, and nothing else.
+//! A process that begins to lead keeps only what its watches have shown.
 //! Rules: R6.8, R7.1.
 
 use std::time::Duration;
@@ -87,7 +87,7 @@ fn what_node_parts_have_reported_still_counts() {
     sim.pod("b").on("n1");
     sim.step_until(status_write(StatusWrite::Record));
     sim.tell(0);
-    // No watch shows the report once more.
+    // The watch does not show the report again.
     sim.controllers[0].stuck.insert(Kind::NodeReport);
     sim.lead(0);
     sim.wait(Duration::from_secs(2));
@@ -133,7 +133,7 @@ fn a_read_from_before_is_no_word_on_a_free_ip() {
     assert!(!is_read_first(facts, now));
 }
 
-/// A process that has just begun has nothing to say against what was found before.
+/// A process that has just started keeps the condition of an earlier process.
 #[test]
 fn a_block_stays_ready_until_ec2_was_asked_in_vain() {
     let mut sim = Sim::reserved(&["n1"]);

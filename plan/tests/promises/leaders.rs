@@ -1,4 +1,4 @@
-//! One leads, another leads, and the first leads again: what it knew of EC2 and of claims is of before.
+//! The first process leads, then another, then the first again: its former facts about EC2 and claims do not count.
 //! Rules: R6.8, R6.10, R6.11.
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use mooring_plan::time::Instant;
 
 use crate::sim::{Fault, SUBNET, Sim, address, interface_of};
 
-/// Two processes, of which the first leads; two nodes, and the IP "partner" is reserved.
+/// Two processes, the first one leads; two nodes, and the IP "partner" is reserved.
 fn two() -> Sim {
     let mut sim = Sim::new();
     sim.second_controller();
@@ -39,7 +39,7 @@ fn is_status(step: &Step, wanted: StatusWrite) -> bool {
     matches!(step, Step::Write(Write::Status { change, .. }) if *change == wanted)
 }
 
-/// The time until this is so, and no longer than two minutes.
+/// The time until the condition is true, at most two minutes.
 fn time_until(sim: &mut Sim, so: impl Fn(&Sim) -> bool) -> Duration {
     let from = sim.now;
     while !so(sim) {
@@ -87,10 +87,10 @@ fn no_address_is_released_for_a_detach_before_a_change_of_leader() {
         matches!(step, Step::Call(Call::Unassign { .. }))
     });
     sim.lead(1);
-    // The watches of the one that led lag from here on, and catch up when it leads again.
+    // The watches of the former leader lag from here on, and catch up when it leads again.
     sim.controllers[0].stuck.extend([Kind::Ip, Kind::Pod]);
     sim.pod("c").on("n1");
-    // What is not certain for the new leader is so after ten seconds and two looks.
+    // The new leader has all proofs after ten seconds and two inventories.
     let served = |sim: &Sim| sim.the_pod("c").says_attached();
     let took = time_until(&mut sim, served);
     assert!(took <= Duration::from_secs(14), "{took:?}\n{}", sim.story());
@@ -104,7 +104,7 @@ fn no_address_is_released_for_a_detach_before_a_change_of_leader() {
     sim.expect_gone("partner");
 }
 
-/// The first leader's Assign is on its way, its second is recorded, and another begins to lead.
+/// The first Assign of the leader is still in flight, its second one is recorded, and another process begins to lead.
 fn a_change_of_leader_during_an_assign(unshown: &[Kind]) -> (Sim, Call) {
     let mut sim = two();
     sim.tell(1);

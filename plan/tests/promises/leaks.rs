@@ -1,5 +1,5 @@
-//! A process that runs for a year keeps no more facts than one that has just started: where every name is used once,
-//! what was known of them goes with them.
+//! A process that runs for a year keeps no more facts than one that has just started: the facts of an object are
+//! removed with it.
 
 use std::time::Duration;
 
@@ -13,17 +13,17 @@ use mooring_plan::time::Instant;
 use crate::paced::{Paced, ip};
 use crate::sim::{Fault, Sim, address, instance_of, interface_of};
 
-/// Long enough for all that is remembered for a while.
+/// Longer than any fact is kept for a limited time.
 const LONG: Duration = Duration::from_mins(25);
 
-/// What is known, whenever it was learnt.
+/// The facts without their times.
 fn known(sim: &Sim) -> Facts {
     let mut facts = sim.controllers[0].facts().clone();
     facts.each_moment(&mut |moment| *moment = Instant::START);
     facts
 }
 
-/// A node with an interface in a subnet of its own.
+/// A node with an ENI in its own subnet.
 fn node(sim: &mut Sim, name: &str, subnet: &str) {
     sim.node(name);
     let subnet = sim.ec2.subnet(subnet);
@@ -106,7 +106,7 @@ fn an_answer_after_the_deletion_of_an_ip_leaves_nothing() {
     sim.ip("partner", "203.0.113.10");
     sim.settle();
     let (name, version) = (IpName::from("partner"), sim.the_ip("partner").version);
-    // Its finalizer is taken off by hand, and its reservation deleted.
+    // A user removes its finalizer and deletes its reservation.
     sim.kube.ips.clear();
     sim.kube.reservations.clear();
     sim.kube.bump();
@@ -197,7 +197,7 @@ fn status_checks_that_are_answered_after_the_last_node_of_an_instance_is_gone_le
     };
     answer(&mut sim, "n2", Some("2026-01-01T00:00:00Z"));
     assert_eq!(known(&sim), before);
-    // One that comes in time is kept until they pass.
+    // An answer that comes in time is kept until the checks pass.
     answer(&mut sim, "n1", Some("2026-01-01T00:00:00Z"));
     assert_ne!(known(&sim), before);
     answer(&mut sim, "n1", None);
@@ -215,7 +215,7 @@ fn an_ip_that_is_deleted_during_its_failover_leaves_nothing_in_the_engine() {
     world.run(Duration::from_secs(1));
     let held = format!("{:?}", world.engine);
     assert!(held.contains("FailoverTimer {"), "{held}");
-    // No pod comes for it.
+    // No new pod asks for it.
     world.is_deleted("db");
     world.ends("db");
     let deleted = ip(0);
@@ -270,7 +270,7 @@ fn an_outage_without_waiting_calls_is_forgotten() {
     sim.wait(Duration::from_secs(30));
     sim.remove_pod("a");
     sim.delete_ip("partner");
-    // Its address was never put anywhere, so that no call tells of the outage's end.
+    // The address was never attached, so no call shows the end of the outage.
     sim.kube.ips.clear();
     sim.kube.reservations.clear();
     sim.kube.bump();

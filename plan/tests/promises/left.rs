@@ -1,4 +1,4 @@
-//! A place that the address has left for good is like any other: what is there later is foreign.
+//! A place that is proven empty is like any other ENI: an address that is there later is foreign.
 //! Rules: R4.18 to R4.22, R4.33.
 
 use std::time::Duration;

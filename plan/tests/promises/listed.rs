@@ -1,4 +1,4 @@
-//! A process that begins to lead reads all IPs in one list, and on their own only those that the list lacks.
+//! A process that begins to lead reads all IPs in one list, and reads alone only those that the list does not have.
 //! Rules: R6.9, R6.11.
 
 use std::time::Duration;
@@ -12,7 +12,7 @@ use mooring_plan::step::Read;
 
 use crate::engine::{Driven, name};
 
-/// What is begun now: how many lists, and which IPs are read on their own.
+/// The number of lists that begin now, and the IPs that are read alone.
 fn begun(driven: &mut Driven) -> (usize, Vec<IpName>) {
     let (mut lists, mut read) = (0, Vec::new());
     for effect in driven.effects() {
@@ -120,7 +120,7 @@ fn no_step_wakes_during_the_list() {
     begun(&mut driven);
     driven.listed(Vec::new());
     begun(&mut driven);
-    // Both reads fail, so that timers run; then it leads again.
+    // Both reads fail, so that timers are set; then the process leads again.
     driven.read_fails(&name(0));
     driven.read_fails(&name(1));
     begun(&mut driven);

@@ -1,4 +1,4 @@
-//! A pod that can still have a true gate for the address is listed until it was denied, and denied once.
+//! A pod whose gate can still be `True` is listed in `previous` until its gate was set to `False`, which is done once.
 //! Rules: R4.8, R4.9, R4.12 to R4.14, R4.17.
 
 use std::time::Duration;
@@ -30,7 +30,7 @@ fn is_claim(step: &Step) -> bool {
     )
 }
 
-/// The places that `status.previous` names, each with its pod.
+/// The places in `status.previous`, each with its pod.
 fn named(sim: &Sim) -> Vec<(InterfaceId, Option<PodUid>)> {
     let previous = &sim.the_ip("partner").status.previous;
     let holder =
@@ -59,7 +59,7 @@ fn a_holder_is_listed_as_loser_until_its_address_is_restored() {
 #[test]
 fn a_holder_is_denied_before_each_repair_even_if_its_gate_is_false() {
     let mut sim = attached();
-    // A late `True` of another process has to conflict with something.
+    // The write changes the version of the pod, so that a late `True` of another process gets a conflict.
     sim.refuses = |write| matches!(write, Write::Gate(gate) if gate.status);
     for time in ["first", "second"] {
         sim.change_pod("a", |pod| pod.gate = None);
@@ -72,7 +72,7 @@ fn a_holder_is_denied_before_each_repair_even_if_its_gate_is_false() {
     }
 }
 
-/// What pod "a" shows, and then what the next write of its gate to this status says that it shows.
+/// The gate status of pod "a", and the field `shown` in the next write of its gate to this status.
 fn shown(sim: &mut Sim, to: bool) -> [Option<bool>; 2] {
     let before = sim.the_pod("a").gate.as_ref().map(|gate| gate.status);
     sim.step_until(|step| matches!(step, Step::Write(Write::Gate(gate)) if gate.status == to));
@@ -82,7 +82,7 @@ fn shown(sim: &mut Sim, to: bool) -> [Option<bool>; 2] {
     }
 }
 
-/// The time of a condition changes with its status alone: the write has to know which one the pod shows.
+/// `lastTransitionTime` changes only with the status of a condition, so the write must contain the present status.
 #[test]
 fn the_write_of_a_gate_says_which_status_the_pod_shows() {
     let mut sim = Sim::reserved(&["n1"]);
@@ -150,7 +150,7 @@ fn a_deleted_pod_does_not_block_the_denial_of_others() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
     sim.step_until(|step| matches!(step, Step::Call(Call::Unassign { .. })));
-    // It goes unseen before it has the address; the next one is there already.
+    // The pod disappears unseen before it has the address; the next pod exists already.
     sim.next_revision("c", "n3", 2);
     sim.remove_pod("b");
     sim.relist(0);
@@ -208,7 +208,7 @@ fn a_deleted_loser_is_denied_once_and_not_at_every_move() {
         sim.count_from_here();
         sim.wait(Duration::from_secs(5));
         sim.expect_attached("partner", pod);
-        // The loser, the one that has gone since it lost it to that one, and the winner.
+        // The first loser, the pod that lost the address to the winner and is gone, and the winner.
         let gates = sim.counts.gate_writes;
         assert!(gates <= 3, "{gates}\n{}", sim.story());
         if let Some(before) = before {

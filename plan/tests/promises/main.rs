@@ -1,6 +1,5 @@
-//! What Mooring promises about an address, each promise shown on a small world: an API server, EC2
-//! and a clock, without any of the three being real. The rules of safety are asserted after every
-//! step of every test (`sim/rules.rs`).
+//! The guarantees of Mooring for an address, each tested in a small simulated world with an API server, EC2 and a
+//! clock. The safety rules are asserted after every step of every test (`sim/rules.rs`).
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -12,15 +11,18 @@
 )]
 
 mod affected;
+mod affected_by_inventory;
 mod allocation;
 mod annotation;
 mod announced;
 mod any_order;
 mod attach;
+mod back_in_service;
 mod backoff;
 mod blocks;
 mod bounds;
 mod brake;
+mod claim_ids;
 mod crowd;
 mod delete;
 mod denied;
@@ -56,15 +58,22 @@ mod moments;
 mod moves;
 mod node_paces;
 mod node_parts;
+mod node_questions;
+mod node_reports;
 mod once;
 mod own_turn;
 mod paced;
 mod paced_calls;
+mod paced_effects;
 mod paced_world;
+mod pending_pods;
 mod places;
 mod prefixes;
 mod primary;
 mod programmed;
+mod random_events;
+mod read_waits;
+mod reason_writes;
 mod recovery;
 mod refused_calls;
 mod releases;
@@ -72,12 +81,14 @@ mod repeated;
 mod replicas;
 mod requests;
 mod reservation;
+mod reservation_owner;
 mod restart;
 mod rollout;
 mod room;
 mod same_instance;
 mod sim;
 mod stale;
+mod surplus_reservations;
 mod swap;
 mod take_from;
 mod taken;

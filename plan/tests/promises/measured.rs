@@ -1,4 +1,4 @@
-//! What metrics are told: each thing when it is so, and no more often.
+//! Reports for metrics: each is sent when it is true, and not more often.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::paced::Paced;
 
 const MINUTE: Duration = Duration::from_mins(1);
 
-/// What this picks out of the reports, with when.
+/// The values that `pick` selects from the reports, with their times.
 fn reported<T>(world: &Paced, pick: impl Fn(&Report) -> Option<T>) -> Vec<(Instant, T)> {
     let reports = world.reports.iter();
     reports
@@ -87,7 +87,7 @@ fn an_attach_is_measured_from_its_claim_to_its_record() {
         Report::Moved(took) => panic!("a move, of {took:?}"),
         _ => None,
     });
-    // Two writes and a call, and what is read between them.
+    // Two writes and a call, and the reads between them.
     assert_eq!(took.len(), 1);
     assert!(took[0] >= Duration::from_millis(34), "{took:?}");
     assert!(took[0] < Duration::from_millis(100), "{took:?}");
@@ -193,7 +193,7 @@ fn the_tokens_that_are_reported_are_those_that_are_left() {
     let full = *tokens(&world, Action::Assign).last().unwrap();
     assert_eq!(full, Budget::default().burst);
     assert_eq!(*tokens(&world, Action::Unassign).last().unwrap(), full);
-    // EC2 says that there are none, and all come back.
+    // EC2 reports an empty bucket, and all tokens are refilled later.
     world.fail = vec![CallError {
         outcome: Outcome::Throttled,
         code: String::new(),
@@ -223,7 +223,7 @@ fn a_process_that_leads_again_reports_counts_and_subnets_at_once() {
     world.run(MINUTE);
     assert_eq!(of_subnets(&world).len(), 1);
     assert_eq!(of_subnets(&world)[0].len(), 1);
-    // Just after a count: the next one is not due by itself.
+    // Directly after a count, so that the next one is not due yet.
     let counted = |report: &Report| matches!(report, Report::Addresses(_)).then_some(());
     world.reports.clear();
     while values(&world, counted).is_empty() {
@@ -260,7 +260,7 @@ fn each_part_of_a_failover_has_a_word_of_its_own() {
 }
 
 #[test]
-fn who_no_longer_leads_measures_no_failover_to_its_end() {
+fn a_former_leader_measures_no_failover() {
     let mut world = Paced::new(2, 1, Reassign::Refuse);
     world.change_blocks(|spec| spec.fast_failover = true);
     world.pod("db", 0, 0);

@@ -1,5 +1,5 @@
-//! The memory of failures belongs to one claim: a success ends the failures before it, and no change
-//! of a condition in between restarts a wait.
+//! The memory of failures belongs to one claim: a success removes earlier failures, and a write of conditions does not
+//! restart a wait.
 //! Rules: R5.5, R5.14.
 
 use std::time::Duration;
@@ -36,7 +36,7 @@ fn first_wait(sim: &Sim, what: impl Fn(&Step) -> bool) -> Duration {
 #[test]
 fn a_successful_call_resets_the_backoff() {
     let mut sim = attached();
-    // Four times before it is taken off, and once before it is put on.
+    // Four failures of the Unassign, and one of the Assign.
     sim.ec2.faults.extend([Fault::Invalid; 4]);
     sim.ec2.faults.extend([Fault::None, Fault::Invalid]);
     sim.next_revision("b", "n2", 2);
@@ -112,7 +112,7 @@ fn a_read_of_an_earlier_pod_does_not_apply_to_its_successor() {
     assert_eq!(step, Some(Step::Read(Read::Pod(key("a")))));
 }
 
-/// What was not found can have been an earlier IP of that name.
+/// The read can have been about an earlier IP of the same name.
 #[test]
 fn a_read_from_before_the_last_write_that_finds_no_ip_is_repeated_after_a_wait() {
     let mut sim = world();

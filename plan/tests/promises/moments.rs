@@ -1,4 +1,4 @@
-//! Only lengths of time matter: a process whose clock began at another moment decides the same.
+//! Only differences of time matter: a process whose clock began at another time makes the same decisions.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::sim::{Fault, Sim};
 
 const LATER: Duration = Duration::from_secs(1_000_000);
 
-/// What the controller would do now, and when it would look again, counted from now.
+/// The decisions of the controller now, with times relative to now.
 fn decisions(facts: &Facts, now: Instant) -> String {
     let mut all = String::new();
     for name in facts.ip_names() {
@@ -56,7 +56,7 @@ fn decides_the_same(sim: &mut Sim) {
     assert_eq!(decisions(&forgetful, now), decided, "{}", sim.story());
 }
 
-/// Half a second at a time, looking before each.
+/// Lets time pass in steps of half a second, with a check before each.
 fn pass(sim: &mut Sim, seconds: u64) {
     let end = sim.now.plus(Duration::from_secs(seconds));
     while sim.now < end {

@@ -1,4 +1,4 @@
-//! An address goes from one pod to the next.
+//! Moves of an address from one pod to the next.
 //! Rules: R1.11, R4.2, R4.3, R4.31.
 
 use std::time::Duration;
@@ -72,7 +72,7 @@ fn at_rest_each_period_costs_one_describe_and_no_write() {
     );
 }
 
-/// The time until the gate of the pod is true.
+/// The time until the gate of the pod is `True`.
 fn until_gate_true(sim: &mut Sim, pod: &str) -> Duration {
     let from = sim.now;
     let late = from.plus(Duration::from_secs(10));
@@ -83,8 +83,8 @@ fn until_gate_true(sim: &mut Sim, pod: &str) -> Duration {
     sim.now.since(from)
 }
 
-/// What a move to the next of two nodes took: the steps, the time until the gate is true, and all writes and
-/// calls until it is at rest.
+/// Moves the address to the other of two nodes. Returns the steps, the time until the gate is `True`, and the numbers
+/// of writes and calls until the world is at rest.
 fn next_move(sim: &mut Sim, turn: u64) -> (Vec<String>, Duration, sim::Counts) {
     let (before, after) = (format!("p{turn}"), format!("p{}", turn + 1));
     sim.count_from_here();
@@ -141,7 +141,7 @@ fn a_second_move_in_a_row_is_as_fast_after_many_interfaces() {
         sim.pod(&format!("p{n}")).on(&format!("n{n}"));
         sim.remove_pod(&format!("p{}", n - 1));
         took.push(until_gate_true(&mut sim, &format!("p{n}")));
-        // It travels for long; then it moves and moves again.
+        // After the first moves the world comes to rest; the later moves follow after 3 s.
         if n <= 11 {
             sim.settle();
         } else {

@@ -13,7 +13,7 @@ use mooring_plan::time::Instant;
 use crate::fast_failover::{fast, not_ready, reports};
 use crate::sim::Sim;
 
-/// The time between each two questions.
+/// The times between consecutive questions.
 fn gaps(sim: &Sim) -> Vec<Duration> {
     let asked = sim.questions();
     asked.windows(2).map(|two| two[1].since(two[0])).collect()
@@ -35,7 +35,7 @@ fn half_a_minute_is_fifteen_questions_and_then_they_are_rarer() {
     assert!(gaps.len() < 40, "{gaps:?}");
 }
 
-/// In a block that asks for the node part, the node part of n1 reports, and goes on so for a while.
+/// The block uses the node part, and the node part of n1 sends these heartbeats.
 fn with_heartbeats(sim: &mut Sim, beats: std::ops::Range<i64>) {
     sim.change_block("block", |block| {
         block.spec.as_mut().unwrap().data_path = DataPath::NodePart;
@@ -50,7 +50,7 @@ fn with_heartbeats(sim: &mut Sim, beats: std::ops::Range<i64>) {
 fn a_heartbeat_of_a_ready_node_makes_the_next_question_a_new_one() {
     let mut sim = fast(&["n1", "n2"]);
     with_heartbeats(&mut sim, 1..2);
-    // It is silent: the questions become rare.
+    // The node part does not report: the questions become less frequent.
     sim.wait(Duration::from_mins(5));
     with_heartbeats(&mut sim, 2..4);
     sim.node_taken.clear();
@@ -70,7 +70,7 @@ fn the_heartbeats_of_a_node_that_is_not_ready_do_not_hasten_the_questions() {
     assert!(asked <= 20, "{asked}");
 }
 
-/// The instance of n1 has ended, and its taint is about to be written; the write ends so, and nothing shows it yet.
+/// The instance of n1 has ended, and the write of its taint ends with this outcome; no watch shows the result yet.
 fn the_write_ends(outcome: WriteOutcome) -> (Sim, Instant) {
     let mut sim = fast(&["n1", "n2"]);
     sim.instance("n1", InstanceState::Stopped);

@@ -1,4 +1,4 @@
-//! What a node part reports, and what is said of the interface: which IPs it concerns, and what is told when.
+//! Reports of node parts, and the MAC address in the status: which IPs are affected, and which Events are posted.
 //! Rules: R4.35, R4.36, R4.39, R4.41.
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use mooring_plan::step::{StatusWrite, Step, Write};
 
 use crate::sim::{Sim, address};
 
-/// Reserved, in a block that asks for the node part and has a probe; the node has no node part yet.
+/// A reserved IP in a block that uses the node part and has a probe; the node has no node part yet.
 fn asking() -> Sim {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.change_block("block", |block| {
@@ -23,7 +23,7 @@ fn asking() -> Sim {
     sim
 }
 
-/// The same, and pod "a" is ready; from here on only what a test says is reported.
+/// The same, and pod "a" is ready. From here on, only the test itself sends reports.
 fn programmed() -> Sim {
     let mut sim = asking();
     sim.kube.start_node_part(&NodeName::from("n1"));
@@ -34,7 +34,7 @@ fn programmed() -> Sim {
     sim
 }
 
-/// The target sees this source address.
+/// The probe reports this source address.
 fn observes(sim: &mut Sim, observed: &str) {
     let observed = address(observed);
     let probe = ProbeOutcome {

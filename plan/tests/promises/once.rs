@@ -1,4 +1,4 @@
-//! Nothing is done twice, nothing on an old word, and nothing that is wrong is left standing.
+//! No step is done twice, no step is based on old facts, and a wrong state is always repaired.
 //! Rules: R1.11, R3.23, R4.5, R4.10.
 
 use std::time::Duration;
@@ -196,7 +196,7 @@ fn a_stale_gate_of_another_pod_does_not_deny_the_holder() {
 fn a_missing_replica_set_causes_no_handover() {
     let mut sim = world();
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
-    // It was known a moment ago.
+    // The location was known shortly before.
     sim.wait(Duration::from_secs(1));
     sim.expect_attached("partner", "a");
     sim.kube.replica_sets.remove("rs1");

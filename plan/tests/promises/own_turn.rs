@@ -1,4 +1,4 @@
-//! Which of the pods that wait gets a free address, and what they are told meanwhile.
+//! Which waiting pod gets a free address, and which reasons the others get.
 //! Rules: R3.12 to R3.16, R3.25, R3.31 to R3.33.
 
 use std::time::Duration;
@@ -9,8 +9,8 @@ use mooring_plan::step::{Step, Write};
 
 use crate::sim::{Fault, Sim};
 
-/// "a" of one Deployment had the address and is gone; "b" comes for it and has no node yet; "waits", of another
-/// Deployment, is ready for it.
+/// Pod "a" of one Deployment had the address and is gone; its replacement "b" has no node yet; "waits", of another
+/// Deployment, is ready for the address.
 fn with_a_successor(change: impl FnOnce(&mut Pod)) -> Sim {
     let mut sim = Sim::reserved(&["n1", "n2", "n3"]);
     sim.next_revision("a", "n1", 1);
@@ -40,7 +40,7 @@ fn only_pods_of_the_oldest_ones_deployment_are_preferred_to_it() {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.ip("other", "203.0.113.20");
     sim.settle();
-    // Its ReplicaSet is known from another address.
+    // Its ReplicaSet is known already because of another address.
     sim.pod("c")
         .on("n2")
         .asks("other")
@@ -75,7 +75,7 @@ fn a_pod_that_is_not_ready_is_told_of_its_containers_before_its_other_gates() {
 #[test]
 fn a_pod_without_a_node_is_named_by_the_ip_as_soon_as_it_has_waited_for_too_long() {
     let mut sim = Sim::reserved(&["n1"]);
-    // The next inventory, which would tell as well, is far.
+    // The next inventory, which would also cause a decision, is later.
     sim.wait(Duration::from_secs(10));
     sim.pod("a");
     sim.wait(Duration::from_millis(2500));

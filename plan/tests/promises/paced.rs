@@ -1,4 +1,4 @@
-//! A world for an engine that keeps the time between requests: requests take time, and many are in flight at once.
+//! A world for an engine with pacing: requests take time, and many are in flight at once.
 //! Rules: R5.28, R5.29.
 
 use std::collections::BTreeMap;
@@ -7,27 +7,27 @@ use std::ops::Range;
 use std::time::Duration;
 
 use mooring_plan::cloud::Reassign;
-use mooring_plan::engine::{Completion, Effect, Engine, Event, FailoverPart, Pacing, Report, Work};
-use mooring_plan::facts::{CallError, Fact, Settings, WriteOutcome};
+use mooring_plan::engine::{Effect, Engine, Event, FailoverPart, Pacing, Report};
+use mooring_plan::facts::{CallError, Settings, WriteOutcome};
 use mooring_plan::names::{BlockName, InterfaceId, IpName, NodeName};
 use mooring_plan::objects::{Block, DesiredIp};
 use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{BlockStep, CallGroup, NodeStep, Notice, Write};
 use mooring_plan::time::Instant;
 use mooring_world::cloud::Cloud;
-use mooring_world::engine::{answer, leadership};
+use mooring_world::engine::leadership;
 use mooring_world::kube::Kube;
 use mooring_world::objects::{self, instance_of, interface_of};
 
 use crate::paced_calls::Execution;
 
 /// The subnet, and the block in it.
-const RANGE: &str = "203.0.112.0/20";
-const READ: Duration = Duration::from_millis(2);
-const WRITE: Duration = Duration::from_millis(7);
-const EC2: Duration = Duration::from_millis(20);
+pub(crate) const RANGE: &str = "203.0.112.0/20";
+pub(crate) const READ: Duration = Duration::from_millis(2);
+pub(crate) const WRITE: Duration = Duration::from_millis(7);
+pub(crate) const EC2: Duration = Duration::from_millis(20);
 
-/// A request to EC2 for addresses, as it was sent.
+/// A request to EC2 that was sent.
 #[derive(Clone, Debug)]
 pub struct Sent {
     pub at: Instant,
@@ -47,7 +47,7 @@ pub struct Paced {
     pub failovers: Vec<(FailoverPart, Duration)>,
     /// The Events.
     pub notices: Vec<Notice>,
-    /// What metrics were told, and when.
+    /// The reports for metrics, with their times.
     pub reports: Vec<(Instant, Report)>,
     /// When each inventory was begun.
     pub inventories: Vec<Instant>,
@@ -55,32 +55,32 @@ pub struct Paced {
     pub block_steps: Vec<(Instant, BlockName, BlockStep)>,
     /// The steps of nodes, and when they were begun.
     pub node_steps: Vec<(Instant, NodeName, NodeStep)>,
-    /// How often the engine asked to be called although nothing had happened.
+    /// Number of wake-ups without an event.
     pub wakes: usize,
-    /// Does it take no write of a block, or of the label of one?
+    /// True if all writes of blocks and of their labels fail.
     pub refuses_blocks: bool,
-    /// How long a round of steps of a block takes, and an inventory.
+    /// Duration of a round of steps of a block, and of an inventory.
     pub takes: (Duration, Duration),
-    /// What is in flight, by when it ends.
-    in_flight: BTreeMap<(Instant, u64), Ends>,
-    begun: u64,
-    /// What the watches have shown.
-    shown: Kube,
+    /// The requests in flight, by the time at which they end.
+    pub(crate) in_flight: BTreeMap<(Instant, u64), Ends>,
+    pub(crate) begun: u64,
+    /// The state that the watches have shown.
+    pub(crate) shown: Kube,
     /// How the next requests to EC2 fail, instead of being carried out.
     pub fail: Vec<CallError>,
-    /// How the next requests to EC2 are carried out, if not as usual.
+    /// How the next requests to EC2 are executed, if not normally.
     pub executions: Vec<Execution>,
-    /// The requests that were carried out after their caller had its answer, or none; and whether they were done.
+    /// The requests that were executed late (after their answer or timeout), and whether they succeeded.
     pub late: Vec<(CallGroup, bool)>,
-    /// How a write fails, instead of being carried out.
+    /// The failure of a write, if it is not to be carried out.
     pub refuses: fn(&Write) -> Option<WriteOutcome>,
-    /// How long the create of a reservation takes.
+    /// Duration of the create of a reservation.
     pub create_takes: Duration,
     /// The writes for IPs, and how each ended.
     pub written: Vec<(IpName, Write, WriteOutcome)>,
 }
 
-/// What is carried out when a request ends.
+/// What happens when a request ends.
 pub(crate) enum Ends {
     Done(Box<Event>),
     Effect(Box<Effect>),
@@ -109,7 +109,7 @@ pub fn address(number: usize) -> Ipv4Addr {
 }
 
 impl Paced {
-    /// Nodes with an interface each, and IPs without a pod.
+    /// A world of nodes with one ENI each, and of IPs without a pod.
     pub fn new(nodes: usize, ips: usize, reassign: Reassign) -> Self {
         let mut world = Self {
             engine: engine(),
@@ -161,7 +161,7 @@ impl Paced {
         world
     }
 
-    /// These IPs are created at once. Each asks for any address of the block.
+    /// Creates these IPs at the same time. Each asks for any address of the block.
     pub fn ips_of_block(&mut self, numbers: Range<usize>) {
         for number in numbers {
             let desired = DesiredIp {
@@ -190,7 +190,7 @@ impl Paced {
         self.kube.ips.insert(name, ip);
     }
 
-    /// A new process: it lists everything, and leads.
+    /// Starts a new process, which lists everything and leads.
     pub fn begins(&mut self) {
         self.engine = engine();
         self.in_flight.clear();
@@ -202,148 +202,7 @@ impl Paced {
         self.engine.handle(leadership(true), self.now);
     }
 
-    /// Everything that follows within this time.
-    pub fn run(&mut self, length: Duration) {
-        let until = self.now.plus(length);
-        loop {
-            let mut begun = 0;
-            while let Some(effect) = self.engine.poll(self.now) {
-                self.begin(effect);
-                begun += 1;
-                assert!(begun < 10_000, "more and more at once");
-            }
-            let wake = self.engine.wake_at(self.now);
-            assert!(wake > self.now, "to be called again at once");
-            let ends = self.in_flight.keys().next().map(|(at, _)| *at);
-            let next = ends.map_or(wake, |ends| ends.min(wake));
-            if next > until {
-                self.now = until;
-                return;
-            }
-            self.now = next;
-            if ends.is_none_or(|ends| wake < ends) {
-                self.wakes += 1;
-            }
-            while let Some(entry) = self.in_flight.first_entry()
-                && entry.key().0 <= self.now
-            {
-                let ended = entry.remove();
-                self.end(ended);
-            }
-        }
-    }
-
-    fn begin(&mut self, effect: Effect) {
-        let takes = match &effect {
-            Effect::Post(notice) => {
-                self.notices.push(notice.clone());
-                return;
-            }
-            Effect::Report(report) => {
-                if let Report::Failover(part, took) = report {
-                    self.failovers.push((*part, *took));
-                }
-                self.reports.push((self.now, report.clone()));
-                return;
-            }
-            Effect::Read(..) | Effect::ListIps => READ,
-            Effect::Write {
-                write: Write::Reserve { .. },
-                ..
-            } => self.create_takes,
-            Effect::Write { .. } => WRITE,
-            Effect::Calls(..) | Effect::NodeStep(..) => EC2,
-            Effect::BlockSteps(..) => self.takes.0,
-            Effect::Inventory(_) => self.takes.1,
-        };
-        let ends = match effect {
-            Effect::Calls(group, ips) => Ends::Done(Box::new(self.call(group, ips))),
-            // What it lists is as it was when it was begun.
-            Effect::Inventory(subnet) => {
-                self.inventories.push(self.now);
-                let listed = Fact::InventoryDone(subnet.clone(), self.cloud.describe());
-                let completed = Event::Completed(Work::Inventory(subnet), listed.into());
-                Ends::Done(Box::new(completed))
-            }
-            effect => {
-                if let Effect::BlockSteps(block, steps) = &effect {
-                    let steps = steps.iter().cloned();
-                    let steps = steps.map(|step| (self.now, block.clone(), step));
-                    self.block_steps.extend(steps);
-                }
-                if let Effect::NodeStep(name, step) = &effect {
-                    let step = (self.now, name.clone(), step.clone());
-                    self.node_steps.push(step);
-                }
-                Ends::Effect(Box::new(effect))
-            }
-        };
-        self.ends_after(takes, ends);
-    }
-
-    pub(crate) fn ends_after(&mut self, takes: Duration, ends: Ends) {
-        self.begun += 1;
-        self.in_flight
-            .insert((self.now.plus(takes), self.begun), ends);
-    }
-
-    fn end(&mut self, ended: Ends) {
-        let event = match ended {
-            Ends::Done(event) => Some(*event),
-            Ends::Effect(effect) => self.carry_out(*effect),
-            Ends::Request(group, addresses) => {
-                let done = self.cloud.execute_together(&group, &addresses);
-                self.late.push((group, done.is_ok()));
-                None
-            }
-        };
-        if let Some(event) = event {
-            self.engine.handle(event, self.now);
-        }
-        self.watches_show();
-    }
-
-    fn carry_out(&mut self, effect: Effect) -> Option<Event> {
-        let (work, completion): (Work, Completion) = match effect {
-            Effect::Read(ip, read) => {
-                let fact = self.kube.read(&ip, &read);
-                (Work::Ip(ip), fact.into())
-            }
-            Effect::Write { ip, write, .. } => {
-                let refused = (self.refuses)(&write);
-                let outcome = refused.unwrap_or_else(|| self.kube.write(&write));
-                self.written
-                    .push((ip.clone(), write.clone(), outcome.clone()));
-                let fact = Fact::Wrote {
-                    ip: ip.clone(),
-                    write,
-                    outcome,
-                };
-                (Work::Ip(ip), fact.into())
-            }
-            Effect::ListIps => {
-                let ips = self.kube.ips.values().cloned().collect();
-                (Work::Ips, Fact::IpsRead(ips).into())
-            }
-            Effect::BlockSteps(block, steps) => {
-                let limit = self.cloud.limit();
-                let mut answers = Vec::new();
-                for step in steps {
-                    self.block_step(&step);
-                    answers.extend(answer(step, RANGE, limit));
-                }
-                (Work::Block(block), answers.into())
-            }
-            Effect::NodeStep(name, step) => {
-                let facts = self.node_step(&name, &step);
-                (Work::Node(name), facts.into())
-            }
-            _ => return None,
-        };
-        Some(Event::Completed(work, completion))
-    }
-
-    /// The watches show what has changed.
+    /// The watches show the changes.
     pub(crate) fn watches_show(&mut self) {
         if self.kube.newest() == self.shown.newest() {
             return;
@@ -354,7 +213,7 @@ impl Paced {
         self.shown = self.kube.clone();
     }
 
-    /// The interfaces of the IPs in order.
+    /// The ENIs that have the addresses of the IPs, in order.
     pub fn places(&self, ips: usize) -> Vec<Option<InterfaceId>> {
         let addresses = (0..ips).map(address);
         addresses
@@ -362,7 +221,7 @@ impl Paced {
             .collect()
     }
 
-    /// How many IPs are recorded on the interface where EC2 has them.
+    /// Number of IPs whose Record names the ENI that has the address in EC2.
     pub fn attached(&self, ips: usize) -> usize {
         let recorded = |number: &usize| {
             let claim = self.kube.ips[&ip(*number)].status.claim.as_ref();

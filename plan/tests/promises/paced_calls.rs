@@ -1,4 +1,4 @@
-//! How EC2 carries out the requests of the paced engine.
+//! How EC2 executes the requests of the paced engine.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use mooring_plan::step::CallGroup;
 
 use crate::paced::{Ends, Paced, Sent};
 
-/// How a request is carried out, if not as usual.
+/// How a request is executed, if not normally.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Execution {
-    /// At once, and the answer is lost.
+    /// Executed at once; the answer is lost.
     Unanswered,
-    /// After this time, when its caller has given up.
+    /// Executed after this time, when the caller does not wait any more.
     Late(Duration),
-    /// At once, with its answer, and once more after this time.
+    /// Executed and answered at once, and executed again after this time.
     Twice(Duration),
 }
 

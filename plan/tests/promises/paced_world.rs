@@ -1,4 +1,4 @@
-//! What happens in the world of the paced engine, and what the steps of blocks and nodes do in it.
+//! Changes in the world of the paced engine, and the effects of the steps of blocks and nodes.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ impl Paced {
         self.watches_show();
     }
 
-    /// The address may be taken from this interface.
+    /// A user sets `take-from` to this ENI.
     pub fn take_from(&mut self, number: usize, interface: &InterfaceId) {
         self.kube.change_ip(&ip(number), None, |ip| {
             ip.take_from = Some(interface.clone());
@@ -35,7 +35,7 @@ impl Paced {
         self.watches_show();
     }
 
-    /// A block is created, of the subnet of the others.
+    /// A block is created in the same subnet as the others.
     pub fn block(&mut self, name: &str, range: &str) {
         let block = Block {
             version: self.kube.bump(),
@@ -60,7 +60,7 @@ impl Paced {
         self.add_pod(name, of, Some(NodeName::new(node(on))));
     }
 
-    /// A pod that asks for this IP is created, and no node is found for it yet.
+    /// A pod that asks for this IP is created and not scheduled yet.
     pub fn pending_pod(&mut self, name: &str, of: usize) {
         self.add_pod(name, of, None);
     }
@@ -101,7 +101,7 @@ impl Paced {
         self.watches_show();
     }
 
-    /// Its kubelet says that it is not ready, and its instance is stopped.
+    /// The node becomes not ready, and its instance is stopped.
     pub fn is_stopped(&mut self, number: usize) {
         let name = node(number);
         self.cloud.stop(&instance_of(&name));
@@ -111,14 +111,14 @@ impl Paced {
         self.watches_show();
     }
 
-    /// The pod is told to go.
+    /// The deletion of the pod begins.
     pub fn is_deleted(&mut self, name: &str) {
         let key = objects::key(name);
         self.kube.change_pod(&key, |pod| pod.deleting = Some(30));
         self.watches_show();
     }
 
-    /// Every block asks for fast failover, or for what else this sets.
+    /// Changes the spec of every block.
     pub fn change_blocks(&mut self, change: impl Fn(&mut BlockSpec)) {
         for block in self.kube.blocks.values_mut() {
             change(block.spec.as_mut().unwrap());
@@ -127,14 +127,14 @@ impl Paced {
         self.watches_show();
     }
 
-    /// The pod ends, and its object goes.
+    /// The pod ends, and its object is removed.
     pub fn ends(&mut self, name: &str) {
         self.kube.bump();
         self.kube.pods.remove(&objects::key(name));
         self.watches_show();
     }
 
-    /// What a step of a block writes.
+    /// Carries out the writes of a step of a block.
     pub(crate) fn block_step(&mut self, step: &BlockStep) {
         if self.refuses_blocks {
             return;

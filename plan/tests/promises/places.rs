@@ -1,4 +1,4 @@
-//! The places that `status.previous` names: each as long as it may have the address, and not longer.
+//! The places in `status.previous`: each is listed as long as it can have the address, and not longer.
 //! Rules: R4.16, R4.18, R4.19.
 
 use std::net::Ipv4Addr;
@@ -29,7 +29,7 @@ fn is_record(step: &Step) -> bool {
     )
 }
 
-/// Pod "a" of n1 is about to lose 203.0.113.10, since its IP was edited to 203.0.113.20.
+/// The IP of pod "a" on n1 was edited from 203.0.113.10 to 203.0.113.20; the old address is still attached.
 fn edited() -> Sim {
     let mut sim = Sim::reserved(&["n1", "n2", "n3"]);
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
@@ -39,7 +39,7 @@ fn edited() -> Sim {
     sim
 }
 
-/// The places of the address before the edit that are named when a successor's claim is written.
+/// The places of the address before the edit in `previous` when the claim of a successor is written.
 fn old_places_in_a_move(sim: &mut Sim) -> Vec<InterfaceId> {
     sim.next_revision("b", "n2", 2);
     sim.step_until(is_claim);
@@ -118,7 +118,7 @@ fn an_old_address_is_remembered_where_the_new_one_was_refused() {
 }
 
 #[test]
-fn of_nine_places_the_one_with_the_address_is_not_forgotten() {
+fn the_place_with_the_address_is_not_forgotten_among_nine() {
     let mut sim = Sim::new();
     sim.ip("partner", "203.0.113.10");
     for n in 0..12 {

@@ -1,4 +1,4 @@
-//! An interface's primary address is never ours: EC2 neither moves it nor takes it off.
+//! The primary address of an ENI is never ours: EC2 neither moves nor unassigns it.
 //! Rules: R4.24, R4.25.
 
 use std::time::Duration;
@@ -10,10 +10,10 @@ use mooring_plan::step::Step;
 
 use crate::sim::{INTERVAL, Sim, address, instance_of, interface_of, key};
 
-/// The address that AWS gives to the interfaces of these tests.
+/// The primary address of the new ENI in these tests.
 const TAKEN: &str = "203.0.113.10";
 
-/// AWS gives 203.0.113.10 to a new interface as its primary address.
+/// Creates an ENI with 203.0.113.10 as its primary address.
 fn make_it_primary(sim: &mut Sim) {
     sim.new_interface("eni-new", TAKEN);
 }
@@ -97,8 +97,7 @@ fn take_from_its_interface_is_answered_for_a_claim_on_its_way() {
     assert_eq!(calls_to(&sim, "eni-new"), 0, "{}", sim.story());
 }
 
-/// The status of "partner" as an earlier release left it: `previous` names the interface whose primary
-/// address it is.
+/// The status of "partner" as an earlier release wrote it: `previous` names the ENI whose primary address it is.
 fn names_its_interface(sim: &mut Sim, phase: ClaimPhase) {
     sim.kube.change_ip(&"partner".into(), None, |ip| {
         let entry = Previous {
@@ -196,7 +195,7 @@ fn the_primary_address_of_the_target_itself_is_not_recorded() {
     assert_eq!(sim.counts.unassigns, 0, "{}", sim.story());
 }
 
-/// Describe lags behind a new interface: EC2's refusal alone says what the address is there.
+/// Describe does not show a new ENI yet: only the refusal of EC2 shows that the address is primary there.
 #[test]
 fn a_refused_unassign_is_not_repeated() {
     let mut sim = Sim::reserved(&["n1"]);

@@ -1,5 +1,5 @@
-//! What EC2 does not serve is tried by one address at a time, about once a second, and its first success
-//! ends the wait of all: recovery follows within two seconds.
+//! In an outage of EC2, one address at a time tries a call, about once a second. The first success ends the wait of
+//! all: recovery follows within two seconds.
 //! Rules: R5.11 to R5.13.
 
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::sim::{Fault, Sim};
 
 const WITHIN: Duration = Duration::from_secs(2);
 
-/// As many IPs as a /24 has addresses for, reserved.
+/// Reserved IPs: up to as many as a /24 has addresses.
 fn world(ips: u64) -> Sim {
     let mut sim = Sim::new();
     sim.ec2.limit_addresses(300);
@@ -37,7 +37,7 @@ fn pods(sim: &mut Sim, ips: u64) {
     }
 }
 
-/// The moments of all calls since then.
+/// The times of all calls since `from`.
 fn calls(sim: &Sim, from: Instant) -> Vec<Instant> {
     let calls = sim
         .taken
@@ -46,7 +46,8 @@ fn calls(sim: &Sim, from: Instant) -> Vec<Instant> {
     calls.map(|(at, ..)| *at).collect()
 }
 
-/// One call a second at most from then to now, the one that found out aside, and one within two at least.
+/// Asserts at most one call per second since `from` (without the first one, which detects the outage), and at least one
+/// every two seconds.
 fn expect_one_at_a_time(sim: &Sim, from: Instant) {
     let calls = calls(sim, from);
     let seconds = usize::try_from(sim.now.since(from).as_secs()).unwrap();
@@ -58,8 +59,7 @@ fn expect_one_at_a_time(sim: &Sim, from: Instant) {
     );
 }
 
-/// From then on each of them makes a call within two seconds, and the thousandths that this world's steps
-/// take.
+/// Asserts that each IP makes a call within two seconds after `from`, plus the milliseconds of the steps of this world.
 fn expect_recovered(sim: &Sim, from: Instant, ips: u64) {
     let calls = calls(sim, from);
     let steps = sim.taken.iter().filter(|(at, ..)| *at >= from).count();
@@ -74,7 +74,7 @@ fn expect_recovered(sim: &Sim, from: Instant, ips: u64) {
     );
 }
 
-/// Every call ends so for a minute; then EC2 serves again.
+/// Every call has this fault for a minute; then EC2 serves again.
 fn a_minute_of(fault: fn(&Call) -> Fault, ips: u64) {
     let mut sim = world(ips);
     sim.ec2.default_fault = Some(fault);
@@ -188,7 +188,7 @@ fn a_single_denied_address_delays_no_other() {
         let from = sim.now;
         sim.pod(&format!("pod{n:03}")).on("n1").asks(&ip(n));
         sim.wait(Duration::from_secs(1));
-        // The first success shows that it is one address's matter.
+        // The first success of another address shows that the fault concerns only some addresses.
         if n > 2 {
             sim.expect_attached(&ip(n), &format!("pod{n:03}"));
             assert!(calls(&sim, from).len() <= 2, "{}", sim.story());

@@ -1,4 +1,4 @@
-//! What EC2 refuses to one IP, and to all of them.
+//! Refusals of EC2 for one IP, and for all IPs.
 //! Rules: R5.5, R5.8, R5.9, R5.16.
 
 use std::time::Duration;
@@ -26,7 +26,7 @@ fn throttling_is_told_at_once_as_an_event_and_not_yet_as_a_condition() {
     assert_eq!(said(&sim, "partner", Reason::Throttled), None);
 }
 
-/// EC2 denies the call of this IP, and serves the others, which shows that before the next inventory.
+/// EC2 denies the call of this IP and serves the others, and their success shows that before the next inventory.
 #[test]
 fn what_ec2_denies_to_one_ip_alone_is_given_back_at_once() {
     let mut sim = Sim::attached_by_deployment(&["n1", "n2"]);
@@ -74,7 +74,7 @@ fn what_ec2_denies_to_others_alone_is_a_condition_once_it_lasts() {
         sim.pod(&format!("of-{other}")).on("n1").asks(other);
     }
     sim.wait(Duration::from_secs(20));
-    // They take turns, in the order of their names: "partner" comes after the last of them.
+    // They take turns in the order of their names: "partner" is after the last of them.
     let first =
         |step: &Step| matches!(step, Step::Call(call) if call.address() == address("203.0.113.20"));
     sim.step_until(first);
@@ -91,7 +91,7 @@ fn what_ec2_denies_to_others_alone_is_a_condition_once_it_lasts() {
     assert!(!called, "{}", sim.story());
 }
 
-/// The address is on the interface of its new pod already.
+/// The address is already on the ENI of its new pod.
 #[test]
 fn a_move_on_one_interface_goes_on_while_ec2_denies_calls_to_others() {
     let mut sim = Sim::attached_by_deployment(&["n1"]);

@@ -1,5 +1,5 @@
-//! A reservation is released only when the address is proven to be on none of our interfaces, and then
-//! without asking more of EC2 than that.
+//! A reservation is released only when the address is proven to be on none of our ENIs, without more calls than this
+//! proof needs.
 //! Rules: R2.21, R5.18, R5.19.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Two processes that both act as the leader do no harm.
+//! Two processes that both act as the leader break no safety rule.
 //! Rules: R2.19, R2.20, R4.10, R6.3 to R6.5, R6.7.
 
 use std::time::Duration;
@@ -19,7 +19,7 @@ fn two() -> Sim {
     sim
 }
 
-/// Both take steps in an order that `seed` decides.
+/// Both processes do steps in an order that depends on `seed`.
 fn interleaved(sim: &mut Sim, mut seed: u32) {
     for _ in 0..60 {
         seed = seed.wrapping_mul(1_103_515_245).wrapping_add(12345);
@@ -170,8 +170,8 @@ fn a_late_assign_after_the_detach_is_unassigned() {
     sim.expect_free("partner");
 }
 
-/// Paused with its next step in hand after each of its steps; the other does all the rest, and then
-/// the step comes after all.
+/// Pauses the first process before each of its steps; the other process does the rest, and then the paused step is
+/// executed.
 fn paused_anywhere(begin: impl Fn() -> Sim, end: impl Fn(&Sim)) {
     for steps in 0..24 {
         let mut sim = begin();
@@ -183,7 +183,7 @@ fn paused_anywhere(begin: impl Fn() -> Sim, end: impl Fn(&Sim)) {
         sim.settle();
         end(&sim);
         match in_hand {
-            // A late call may do harm, which is repaired.
+            // A late call can change the state; that is repaired.
             Some((_, Step::Call(call))) => drop(sim.ec2.execute(&call, sim.now)),
             Some((name, step)) => sim.carry_out(0, &name, &step),
             None => {}
@@ -236,7 +236,7 @@ fn a_late_true_for_the_winner_is_refused() {
     sim.expect_attached("partner", "b");
 }
 
-/// The address was edited to 203.0.113.20, and the next step of the first one is to release 203.0.113.10.
+/// The address was edited to 203.0.113.20, and the next step of the first process releases 203.0.113.10.
 fn about_to_release() -> Sim {
     let mut sim = two();
     sim.ip("partner", "203.0.113.10");
@@ -261,7 +261,7 @@ fn a_reservation_adopted_after_the_read_of_the_ip_is_not_released() {
     sim.controllers[0].stuck.insert(Kind::Ip);
     sim.edit("partner", "203.0.113.10");
     the_second_adopts(&mut sim);
-    // It sees what was written, and not for what.
+    // It sees the written `IPAddress`, but not the version of the IP for which it was written.
     let wanted = address("203.0.113.10");
     while let Some(step) = in_hand(&mut sim, 0) {
         assert!(
@@ -298,7 +298,7 @@ fn a_reservation_adopted_for_an_earlier_spec_is_adopted_again() {
     assert_eq!(status.address, Some(address("203.0.113.20")));
 }
 
-/// The watch of IPs of the second stops before the Record, and that of pods continues.
+/// For the second process, the watch of IPs stops before the Record, and the watch of pods continues.
 #[test]
 fn a_stalled_watch_of_ips_denies_no_recorded_holder() {
     let mut sim = two();
@@ -325,7 +325,7 @@ fn without_the_subnet_a_process_releases_no_address_of_another() {
     sim.leader = Some(0);
     sim.settle();
     sim.second_controller();
-    // EC2 answers the first and not the second, which has just begun.
+    // EC2 answers the first process, but not the second one, which has just started.
     sim.ip_of_block("partner", "block");
     sim.step_until(|step| matches!(step, Step::Write(Write::Reserve { .. })));
     sim.describe_fails = Some(Outcome::Unknown);

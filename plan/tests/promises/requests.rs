@@ -1,4 +1,4 @@
-//! Which request to EC2 goes when, where several wait.
+//! The order and time of requests to EC2 when several wait.
 //! Rules: R5.28 to R5.31, R6.4.
 
 use std::time::Duration;
@@ -13,7 +13,7 @@ use mooring_plan::time::Instant;
 use crate::paced::{Paced, Sent, node};
 
 const MINUTE: Duration = Duration::from_mins(1);
-/// How long a request takes.
+/// Duration of a request.
 const EC2: Duration = Duration::from_millis(20);
 
 fn error(outcome: Outcome) -> CallError {
@@ -34,7 +34,7 @@ fn of(world: &Paced, action: Action) -> impl Iterator<Item = &Sent> {
     sent.filter(move |sent| sent.group.action() == action)
 }
 
-/// A pod of each IP, on these nodes in turn.
+/// Creates a pod for each IP, on these nodes in turn.
 fn pods(world: &mut Paced, ips: usize, name: &str, on: &[usize]) {
     for number in 0..ips {
         let on = on[number % on.len()];
@@ -50,7 +50,7 @@ fn more_pods_than_steps_in_flight_share_one_request_for_each_interface() {
     world.run(MINUTE);
     assert_eq!(world.attached(120), 120);
     assert_eq!(sizes(&world), [40, 40, 40], "{:?}", world.sent);
-    // A request is one in flight, however many addresses it has.
+    // A request counts as one in flight, independent of the number of its addresses.
     let (first, last) = (world.sent[0].at, world.sent[2].at);
     assert!(last.since(first) < EC2, "{:?}", world.sent);
 }
@@ -95,7 +95,7 @@ fn the_assigns_after_several_unassigns_share_a_request() {
     world.run(MINUTE);
     assert_eq!(world.attached(30), 30);
     world.sent.clear();
-    // The pods of one node after the other are replaced, sooner than a request ends.
+    // The pods of one node after the other are replaced, faster than a request ends.
     for from in 0..3 {
         for number in (from..30).step_by(3) {
             world.ends(&format!("old-{number}"));
@@ -113,7 +113,7 @@ fn the_assigns_after_several_unassigns_share_a_request() {
     assert!(first < last && last.since(first) < EC2);
 }
 
-/// An IP is attached to a node, and its pod ends; this time before, a pod of another IP was bound to `on`.
+/// An IP is attached to a node, and its pod ends. A pod of another IP was bound to `on` this time before.
 fn one_detaches(on: usize, before: Duration) -> Paced {
     let mut world = Paced::new(2, 2, Reassign::Refuse);
     world.run(MINUTE);
@@ -133,7 +133,7 @@ fn an_unassign_does_not_wait_for_tokens_of_assigns() {
     let mut world = one_detaches(1, Duration::ZERO);
     let until = world.now.plus(Duration::from_secs(10));
     while world.now < until {
-        // Something else in the account takes every token.
+        // Another program in the account takes all tokens.
         let completion = Completion {
             facts: Vec::new(),
             called: vec![(Action::Assign, Some(Outcome::Throttled))],

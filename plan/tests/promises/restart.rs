@@ -1,4 +1,4 @@
-//! The process may be killed between any two steps: the next one ends where it would have ended.
+//! The process can be killed between any two steps: the next process reaches the same result.
 //! Rules: R1.24, R6.9, R6.12.
 
 use std::time::Duration;
@@ -10,8 +10,8 @@ use mooring_plan::step::{Read, Step};
 
 use crate::sim::{INTERVAL, Sim};
 
-/// What is done to a world, killed after its first write, its second, and so on; after each the end
-/// is looked at.
+/// Runs a world with a kill after its first write, then again with a kill after its second write, and so on; checks the
+/// end of each run.
 fn killed_anywhere(begin: impl Fn() -> Sim, end: impl Fn(&Sim)) {
     let mut kills = 0;
     loop {
@@ -37,7 +37,7 @@ fn killed_anywhere(begin: impl Fn() -> Sim, end: impl Fn(&Sim)) {
     assert!(kills > 2, "nothing was done");
 }
 
-/// Killed after any two of its writes.
+/// Runs a world with two kills, after any two of its writes.
 fn killed_twice(begin: impl Fn() -> Sim, end: impl Fn(&Sim)) {
     for first in 0..8 {
         for second in 0..8 {
@@ -264,7 +264,7 @@ fn an_earlier_not_found_does_not_apply_to_a_recreated_ip() {
     let answered = seen.plus(Duration::from_millis(1));
     facts.apply(missed.clone(), begun, answered);
     assert_eq!(facts.ip(&name), Some(&second));
-    // One that was begun since is.
+    // A read that was begun later counts.
     facts.apply(missed, answered, answered);
     assert_eq!(facts.ip(&name), None);
 }

@@ -1,5 +1,5 @@
-//! A rollout with the default strategy completes: the address goes to the new revision's pod once
-//! that is ready for it, and to no other.
+//! A rollout with the default strategy completes: the address goes to the pod of the new revision when that is ready,
+//! and to no other pod.
 //! Rules: R1.21, R3.17, R3.23 to R3.25, R3.29, R4.32.
 
 use std::time::Duration;
@@ -35,7 +35,7 @@ fn the_new_pod_waits_until_its_containers_are_ready() {
     sim.settle();
     sim.expect_attached("partner", "new");
     sim.expect_denied("old", Reason::MovedTo);
-    // What a rollout leaves behind is removed without an action of the user.
+    // The rollout removes the remaining old pod itself, so the user need not act.
     assert!(
         !sim.rules.reported("old", Reason::ClaimedByOther),
         "{}",
@@ -63,7 +63,7 @@ fn an_undo_during_a_rollout_returns_the_address_for_good() {
     sim.next_revision("new", "n2", 2);
     sim.settle();
     sim.expect_attached("partner", "new");
-    // `rollout undo` gives the old ReplicaSet the higher revision; its pod never went.
+    // `rollout undo` gives the old ReplicaSet the higher revision; its pod was never deleted.
     sim.replica_set("rs1", 3, "dep", 1);
     sim.settle();
     sim.expect_attached("partner", "old");

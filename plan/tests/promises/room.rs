@@ -1,4 +1,4 @@
-//! Which interface of a node carries an address, and when it has room.
+//! Which ENI of a node carries an address, and when it has room.
 //! Rules: R3.5, R3.6, R3.9.
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::sim::{Ec2, Sim, interface_of};
 
 const NO_MANAGE: &str = "node.k8s.amazonaws.com/no_manage";
 
-/// Interfaces that carry this number of addresses each, with their primary one.
+/// A world in which each ENI can have this number of addresses, including the primary one.
 fn with_limit(limit: u32) -> Sim {
     let mut sim = Sim::new();
     sim.ec2 = Ec2::with_limit(limit);
@@ -32,7 +32,7 @@ fn is_claim(step: &Step) -> bool {
     )
 }
 
-/// Would "partner" be claimed now?
+/// True if the next step of "partner" is a claim.
 fn claims(sim: &Sim) -> bool {
     let facts = sim.controllers[0].facts();
     let decision = facts.decide(&IpName::from("partner"), sim.now);
@@ -70,7 +70,7 @@ fn a_full_interface_is_reported_and_a_freed_slot_is_used() {
     sim.expect_attached("partner", "b");
 }
 
-/// The interface that gets the address on a node with two interfaces, which `change` modifies.
+/// The ENI that gets the address on a node with two ENIs, which `change` modifies.
 fn chosen(change: impl FnOnce(&mut Sim)) -> Option<String> {
     let mut sim = Sim::new();
     sim.node("n1");
@@ -85,7 +85,7 @@ fn chosen(change: impl FnOnce(&mut Sim)) -> Option<String> {
 }
 
 #[test]
-fn of_two_usable_interfaces_the_lower_index_is_used() {
+fn the_usable_interface_with_the_lower_index_is_used() {
     assert_eq!(chosen(|_| {}).as_deref(), Some("eni-n1"));
     let swapped = chosen(|sim| {
         let first = sim.ec2.interface_mut(&interface_of("n1"));

@@ -1,11 +1,11 @@
-//! Of Nodes that name the same instance one counts, and the others get neither its addresses nor its label.
+//! If several Nodes name the same instance, one is accepted; the others get neither addresses nor the label.
 //! Rules: R3.2 to R3.4.
 
 use mooring_plan::reason::Reason;
 
 use crate::sim::{Sim, instance_of};
 
-/// A Node that is younger than all others names the instance of n1.
+/// Adds a newer Node that names the instance of n1.
 fn forged(sim: &mut Sim) {
     sim.node("forged");
     sim.change_node("forged", |node| {

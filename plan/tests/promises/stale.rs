@@ -1,4 +1,4 @@
-//! An API server that shows an old world, and a watch that does not show yet what was written.
+//! An API server that shows old data, and a watch that does not show the last writes yet.
 //! Rules: R1.7, R1.8.
 
 use std::time::Duration;
@@ -74,7 +74,7 @@ fn an_attach_and_a_delete_without_watch_events_are_done_once() {
     assert_eq!(sim.counts.calls(), 1, "{}", sim.story());
 }
 
-/// A process that begins with a list from before the holder was there.
+/// A process that starts with a list from before the holder existed.
 #[test]
 fn a_list_older_than_the_holder_takes_nothing_from_it() {
     for reassign in [false, true] {
@@ -86,7 +86,7 @@ fn a_list_older_than_the_holder_takes_nothing_from_it() {
         if reassign {
             sim.allow_reassignment("partner");
         }
-        // It waits for its node in the old world, and is gone in the new one.
+        // In the old data the pod waits for a node; in the present data it is gone.
         sim.pod("gone").on("n2");
         sim.tell(0);
         let old = sim.kube.clone();
@@ -117,7 +117,7 @@ fn a_successor_in_stale_data_takes_nothing_over() {
         let mut sim = attached(reassign);
         sim.pod("new").on("n2").replica_set("rs2", 2, "dep");
         sim.tell(0);
-        // In the stale data it is ready only for a moment; then it is gone, without an event.
+        // In the stale data the pod is ready; after a moment it is gone, without an event.
         sim.containers_ready("new");
         let ready = sim.the_pod("new").clone();
         sim.controllers[0].facts_mut().apply(

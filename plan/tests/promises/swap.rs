@@ -8,7 +8,7 @@ use mooring_plan::step::{Step, Write};
 
 use crate::sim::Sim;
 
-/// Deployments "x0", "x1", ... each have the IP of their name; then each rolls out to the next one's.
+/// Deployments "x0", "x1", ... each have the IP of the same name; then each rolls out with the IP of the next one.
 fn rotated(count: usize) -> Sim {
     let mut sim = Sim::new();
     sim.node("n1");
@@ -81,7 +81,7 @@ fn the_remedy_in_the_message_works() {
     sim.remove_pod("new0");
     sim.settle();
     sim.expect_attached("ip0", "new1");
-    // Its Deployment takes the old pod away, now that the new one is ready.
+    // The Deployment deletes the old pod, because the new one is ready.
     sim.remove_pod("old1");
     sim.pod("new0")
         .on("n1")

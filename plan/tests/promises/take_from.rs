@@ -1,5 +1,5 @@
-//! A user who names the wrong interface in `take-from` is told, once for each annotation. A user who names the right one
-//! is not.
+//! A user who names the wrong interface in `take-from` is told, once for each annotation. A user who names the right
+//! one is not.
 //! Rules: R4.26, R8.18.
 
 use std::time::Duration;
@@ -60,7 +60,7 @@ fn an_interface_without_the_address_is_told_with_the_place_of_the_address() {
     let message = &told[0].message;
     assert!(message.contains(&format!("{} is not on eni-n01", address(0))));
     assert!(message.contains("it is on eni-n00, where Mooring put it"));
-    // The same mistake again is another annotation.
+    // The same mistake again counts as a new annotation.
     world.take_from(0, &interface(1));
     world.run(MINUTES);
     assert_eq!(unused(&world).len(), 2);
@@ -109,7 +109,7 @@ fn an_annotation_that_was_used_is_not_told_by_the_next_process() {
         world.run(Duration::from_millis(1));
     }
     assert!(is_annotated(&world), "it is removed after the Record");
-    // By then it is proven that the address has left the interface.
+    // By then it is proven that the address is not on the ENI any more.
     world.now = world.now.plus(Duration::from_hours(1));
     world.begins();
     world.run(MINUTES);

@@ -1,4 +1,4 @@
-//! How an address is handled that a foreign `IPAddress` can reserve.
+//! Addresses that are reserved by a foreign `IPAddress`.
 //! Rules: R2.7, R2.14, R2.15.
 
 use std::time::Duration;
@@ -14,7 +14,7 @@ use mooring_world::objects::reservation_of_others;
 
 use crate::sim::{INTERVAL, Sim, address};
 
-/// Without our label no watch of ours shows it.
+/// Without our label the watch does not show it.
 fn held_by(parent: Option<&str>) -> Reservation {
     let parent = parent.map(IpName::from);
     let address = address("203.0.113.10");

@@ -11,7 +11,7 @@ use crate::paced::{Paced, address, ip, node};
 use crate::paced_calls::Execution;
 
 const IPS: usize = 8;
-/// Less than the bound for late calls.
+/// Shorter than the bound for late calls.
 const LATE: Duration = Duration::from_secs(5);
 
 fn on(number: usize) -> InterfaceId {
@@ -24,7 +24,7 @@ fn pods(world: &mut Paced, name: &str, on: usize) {
     }
 }
 
-/// Nodes and IPs, and pods on the first node. Their request, which is sent, goes as this says.
+/// Nodes and IPs, and pods on the first node. Their request was sent, and is executed as `execution` says.
 fn attaching(reassign: Reassign, execution: Execution) -> Paced {
     let mut world = Paced::new(2, IPS, reassign);
     world.run(Duration::from_mins(1));

@@ -1,6 +1,7 @@
-//! Which IPs a fact makes worth another look: too few would be forgotten, too many cost every one of
-//! thousands a look.
+//! Which IPs a fact affects: a missing IP would not be reconciled, and too many IPs cost time.
 //! Rule: R1.4.
+
+use std::time::Duration;
 
 use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::{Affected, Fact, Facts, Kind, Settings};
@@ -72,7 +73,7 @@ fn a_new_fact_affects_the_ips_it_is_about() {
     let mut pod = kube.pods[&key("a")].clone();
     pod.version = ResourceVersion(1_000);
     assert_eq!(told(&mut sim, Fact::Pod(pod.clone())), partner());
-    // Relabelled: the IP that it leaves has lost a pod.
+    // The label changed: the IP of the former label has lost a pod.
     pod.version = ResourceVersion(1_001);
     pod.label = Some("other".into());
     assert_eq!(
@@ -212,7 +213,7 @@ fn a_deletion_affects_only_related_ips() {
     assert_eq!(told(&mut sim, Fact::NodeGone("n2".into())), several(&[]));
     let gone = told(&mut sim, Fact::NodeGone("n1".into()));
     assert_eq!(gone, several(&["partner"]), "its holder is there");
-    // Others may wait for its address.
+    // Others can wait for its address.
     let uid = sim.the_ip("partner").uid.clone();
     assert_eq!(
         told(&mut sim, Fact::IpGone(IpName::from("partner"), uid.clone())),
@@ -248,6 +249,7 @@ fn a_read_affects_the_same_ips_as_a_watch() {
     let shown = Fact::NodeRead(node.name.clone(), Some(node.clone()));
     assert_eq!(told(&mut sim, shown), several(&["partner"]));
     assert_eq!(told(&mut sim, Fact::Node(node.clone())), Affected::Nothing);
+    sim.now = sim.now.plus(Duration::from_millis(1));
     let gone = Fact::NodeRead(node.name, None);
     assert_eq!(told(&mut sim, gone.clone()), several(&["partner"]));
     assert_eq!(told(&mut sim, gone), Affected::Nothing);
@@ -257,7 +259,7 @@ fn a_read_affects_the_same_ips_as_a_watch() {
     assert_eq!(told(&mut sim, shown), partner());
     let known = Fact::Reservation(held);
     assert_eq!(told(&mut sim, known), Affected::Nothing);
-    // Others may wait for its address.
+    // Others can wait for its address.
     let missed = Fact::IpRead(IpName::from("partner"), None);
     assert_eq!(told(&mut sim, missed.clone()), several(&["partner"]));
     assert_eq!(told(&mut sim, missed), Affected::Nothing);

@@ -1,5 +1,5 @@
-//! Whatever happens to several IPs at once: the world's controllers assert at every fact that an IP whose
-//! decision it changes is touched (`sim/touched.rs`). And in a world of thousands few are.
+//! Random events of several IPs: the controllers assert for every fact that each IP whose decision changes is affected
+//! (`sim/touched.rs`). In a world of thousands of IPs, only few are affected.
 //! Rule: R1.4.
 
 use std::time::Duration;
@@ -143,7 +143,7 @@ proptest! {
         }
         for (number, event) in events.into_iter().enumerate() {
             happens(&mut sim, number, event);
-            // A few steps, so that what follows finds things half done.
+            // A few steps, so that the next event finds unfinished work.
             for _ in 0..number % 7 {
                 let _ = sim.step(0);
             }
@@ -212,7 +212,7 @@ fn an_inventory_affects_the_ips_that_it_shows_elsewhere() {
     put(53, &to, true);
     assert_eq!(crowd.look(), several([3, 53]));
     assert_eq!(crowd.look(), several([3, 53]), "they are not at rest");
-    // A whole machine.
+    // The ENI of a whole node disappears.
     let mut crowd = self::crowd();
     crowd.interfaces.remove(&"eni-0009".into());
     assert_eq!(

@@ -1,4 +1,4 @@
-//! An Assign without an answer can land late: as long as it can, no reservation is released.
+//! An Assign without an answer can be executed late: while that is possible, no reservation is released.
 //! Rules: R5.4, R5.19, R5.20.
 
 use std::time::Duration;
@@ -124,7 +124,7 @@ fn an_ip_whose_target_was_refused_is_kept_while_an_earlier_assign_can_land() {
     sim.expect_on("203.0.113.10", None);
 }
 
-/// The pod goes: the address is free at once, and the Assign that lands later is taken off again.
+/// The pod is deleted: the address is free at once, and the effect of the late Assign is undone.
 fn expect_taken_off_again(sim: &mut Sim, late: &Call) {
     sim.remove_pod("a");
     sim.wait(Duration::from_secs(1));

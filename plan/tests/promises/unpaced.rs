@@ -1,4 +1,4 @@
-//! What an engine without pacing offers to a model checker, which chooses the moments itself.
+//! The engine without pacing, for a model checker that chooses the times itself.
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::engine::{Effect, Engine, Event, Pacing, Reconciled};
@@ -11,7 +11,7 @@ use mooring_world::objects;
 
 use crate::sim::{INTERVAL, Sim, interface_of, status_write};
 
-/// An engine that knows a block and an IP.
+/// An engine with one block and one IP.
 fn engine() -> Engine {
     let settings = Settings {
         inventory_interval: INTERVAL,

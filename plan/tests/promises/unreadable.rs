@@ -1,5 +1,5 @@
-//! An IP with an unreadable status gets one condition about it; nothing else is done for it until a person
-//! has repaired it, and then everything continues.
+//! An IP with an unreadable status gets one condition about it. Nothing else is done until a user repairs it; then
+//! everything continues.
 
 use mooring_plan::facts::{Affected, Fact, Kind};
 use mooring_plan::names::{IpName, IpUid, ResourceVersion};
@@ -43,7 +43,7 @@ fn decided(sim: &Sim) -> Decision {
     sim.controllers[0].facts().decide(&partner(), sim.now)
 }
 
-/// What it is to say, and at which version.
+/// The version and message of the report.
 fn sentence(decision: &Decision) -> (ResourceVersion, String) {
     match &decision.step {
         Some(Step::Write(Write::ReportUnreadable {
@@ -62,7 +62,7 @@ fn an_unreadable_ip_gets_a_reason_with_a_remedy_and_nothing_else() {
     let seen = Fact::IpUnreadable(unreadable(&uid, 1_000, UnreadableReport::Nothing));
     assert_eq!(told(&mut sim, seen.clone()), Affected::One(partner()));
     assert_eq!(told(&mut sim, seen), Affected::Nothing, "told already");
-    // A pod asks for it: its address may be anywhere.
+    // A pod asks for it: its address can be on any ENI.
     sim.pod("a").on("n1");
     sim.tell(0);
     let decision = decided(&sim);
@@ -76,7 +76,7 @@ fn an_unreadable_ip_gets_a_reason_with_a_remedy_and_nothing_else() {
         (Reason::Invalid, &message)
     );
 
-    // As it is after that write.
+    // The IP after that write.
     let said = UnreadableReport::Unreadable(message);
     told(&mut sim, Fact::IpUnreadable(unreadable(&uid, 1_001, said)));
     assert_eq!(decided(&sim).step, None);
@@ -153,7 +153,7 @@ fn a_repaired_ip_continues() {
         decided(&sim).step,
         Some(Step::Write(Write::ReportUnreadable { .. }))
     ));
-    // What a watch that lags shows of the time before.
+    // A lagging watch shows the earlier state.
     let late = unreadable(&ip.uid, 1_000, UnreadableReport::Nothing);
     assert_eq!(told(&mut sim, Fact::IpUnreadable(late)), Affected::Nothing);
 }
@@ -189,7 +189,7 @@ fn an_ip_that_was_never_readable_is_known_until_its_deletion() {
     assert!(facts.knows(&never.name) && facts.knows(&partner()));
     let now = sim.now;
     assert!(facts.decide(&never.name, now).step.is_some());
-    // Its predecessor's end is not its own.
+    // The deletion of an earlier IP of this name does not count for it.
     told(
         &mut sim,
         Fact::IpGone(never.name.clone(), IpUid::from("u-before")),

@@ -1,5 +1,5 @@
-//! Where a block has a probe, the condition `Verified` says what its target sees of this very claim. Nothing waits for
-//! it, and without a probe it costs nothing.
+//! If a block has a probe, the condition `Verified` says what its target sees for this claim. No decision waits for it,
+//! and without a probe there are no extra writes.
 //! Rules: R4.41 to R4.44.
 
 use mooring_plan::address::Address;
@@ -11,7 +11,7 @@ use crate::sim::{Sim, address};
 
 const TARGET: &str = "198.51.100.7:7000";
 
-/// Reserved, in a block with the node part, and with or without a probe; the node has a node part.
+/// A reserved IP in a block with the node part, with or without a probe; the node has a node part.
 fn asking(probe: bool) -> Sim {
     let mut sim = Sim::reserved(&["n1"]);
     sim.change_block("block", |block| {
@@ -25,7 +25,7 @@ fn asking(probe: bool) -> Sim {
     sim.pod("a").on("n1");
     sim.settle();
     sim.expect_attached("partner", "a");
-    // From here on only what a test says is reported.
+    // From here on, only the test itself sends reports.
     sim.kube.stop_node_part(&NodeName::from("n1"));
     sim
 }
@@ -52,7 +52,7 @@ fn failed(observed: Option<Address>, message: &str) -> ProbeOutcome {
     }
 }
 
-/// What the node part of n1 says of "partner".
+/// The node part of n1 reports "partner" with this outcome of the probe.
 fn say(sim: &mut Sim, probe: Option<ProbeOutcome>) {
     say_of(sim, probe, |_| {});
 }
@@ -133,7 +133,7 @@ fn an_unchanged_outcome_costs_nothing_and_has_one_event() {
     let told = events(&sim, Reason::Verified);
     assert_eq!(told, 1, "{}", sim.story());
     say(&mut sim, Some(seen("203.0.113.10", 3)));
-    // A node part that started again measured another round trip.
+    // After a restart, the node part measured another round trip time.
     say(&mut sim, Some(seen("203.0.113.10", 8)));
     assert_eq!(events(&sim, Reason::Verified), told);
     sim.expect_cost(0, 0, 0);
@@ -180,7 +180,7 @@ fn an_outcome_of_another_claim_pod_or_address_is_ignored() {
 fn a_new_claim_starts_without_an_outcome() {
     let mut sim = asking(true);
     say(&mut sim, Some(seen("203.0.113.10", 3)));
-    // The same pod, node, interface and address: only the claim is another.
+    // The same pod, node, ENI and address: only the claim is different.
     sim.found_on("203.0.113.10", None);
     sim.settle();
     sim.expect_on("203.0.113.10", Some("eni-n1"));
@@ -234,6 +234,6 @@ fn the_condition_is_removed_while_the_node_passes_no_packets() {
         said.state = AddressState::NotProgrammed("eth1 is down: bring it up".to_owned());
     });
     assert_eq!(verified(&sim), None, "{}", sim.story());
-    // By the write that says that it is not programmed.
+    // One write: that the address is not programmed.
     sim.expect_cost(0, 1, 0);
 }

@@ -33,11 +33,7 @@ fn a_pod_that_is_not_scheduled_yet_gets_no_reason() {
 
 #[test]
 fn a_pod_without_a_node_gets_no_reason_while_there_is_a_holder() {
-    let mut sim = Sim::new();
-    sim.node("n1");
-    sim.ip("partner", "203.0.113.10");
-    sim.pod("a").on("n1");
-    sim.settle();
+    let mut sim = Sim::attached(&["n1"]);
     sim.ec2.remember(sim.now);
     sim.ec2.delete_interface(&interface_of("n1"));
     sim.pod("b");
@@ -70,7 +66,7 @@ fn a_scaled_down_revision_delays_no_other() {
     sim.expect_attached("partner", "b");
 }
 
-/// How often `ReplicaSets` were read since the last time this was asked.
+/// Number of reads of `ReplicaSets` since the last call.
 fn replica_set_reads(sim: &mut Sim) -> usize {
     let taken = std::mem::take(&mut sim.taken);
     let reading = |step: &Step| matches!(step, Step::Read(Read::ReplicaSets(..)));
@@ -116,7 +112,7 @@ fn ended_and_deleted_pods_cause_no_read() {
 }
 
 #[test]
-fn of_two_ready_pods_of_the_new_revision_the_older_gets_it() {
+fn the_older_of_two_ready_pods_of_the_new_revision_gets_it() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");

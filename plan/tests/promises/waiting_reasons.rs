@@ -1,25 +1,23 @@
-//! A pod that waits longer than a healthy attach takes finds the reason at its readiness gate, written once,
-//! and once more when the reason is another.
-//! Rules: R3.31 to R3.33, R4.40.
+//! The reason that a waiting pod gets: the obstacle for which it does not have the address, in words for its user.
+//! Rules: R3.31, R3.32.
 
 use std::time::Duration;
 
-use mooring_plan::facts::Kind;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
-use mooring_plan::step::{GateWrite, StatusWrite, Step, Write};
+use mooring_plan::step::{GateWrite, Step, Write};
 use mooring_plan::time::Instant;
 
-use crate::sim::{Fault, Sim, address};
+use crate::sim::{Fault, Sim};
 
-const HOUR: Duration = Duration::from_hours(1);
+pub const HOUR: Duration = Duration::from_hours(1);
 
-fn world() -> Sim {
+pub fn world() -> Sim {
     Sim::reserved(&["n1", "n2"])
 }
 
 /// The gate writes of a pod, with their times.
-fn told<'a>(sim: &'a Sim, pod: &str) -> Vec<(Instant, &'a GateWrite)> {
+pub fn told<'a>(sim: &'a Sim, pod: &str) -> Vec<(Instant, &'a GateWrite)> {
     let of = sim.taken.iter().filter_map(|(at, _, step)| match step {
         Step::Write(Write::Gate(gate)) if gate.pod.name == pod => Some((*at, gate)),
         _ => None,
@@ -27,7 +25,7 @@ fn told<'a>(sim: &'a Sim, pod: &str) -> Vec<(Instant, &'a GateWrite)> {
     of.collect()
 }
 
-/// The pod got this reason once, after two seconds and before three, with these words; also as an Event.
+/// Asserts that the pod got this reason once, between two and three seconds, with these words, and also as an Event.
 fn expect_gate_reason(sim: &Sim, pod: &str, from: Instant, reason: Reason, words: &str) {
     let told = told(sim, pod);
     let [(at, gate)] = told[..] else {
@@ -48,7 +46,7 @@ fn expect_gate_reason(sim: &Sim, pod: &str, from: Instant, reason: Reason, words
     sim.expect_event(pod, reason);
 }
 
-/// A pod asks for the address on n1, and an hour goes by.
+/// A pod on n1 asks for the address, and an hour passes.
 fn an_hour_of_waiting(sim: &mut Sim) -> Instant {
     let from = sim.now;
     sim.pod("a").on("n1");
@@ -187,19 +185,6 @@ fn the_previous_pod_still_runs() {
 }
 
 #[test]
-fn a_rollout_waits_but_only_after_a_minute() {
-    let mut sim = world();
-    sim.pod("old").on("n2").replica_set("rs1", 1, "dep");
-    sim.settle();
-    sim.pod("a").on("n1").replica_set("rs2", 2, "dep");
-    sim.wait(Duration::from_secs(55));
-    assert_eq!(told(&sim, "a"), [], "{}", sim.story());
-    sim.wait(HOUR);
-    assert_eq!(told(&sim, "a").len(), 1, "{}", sim.story());
-    sim.expect_denied("a", Reason::HandoverWaiting);
-}
-
-#[test]
 fn the_ip_is_being_deleted() {
     let mut sim = world();
     sim.pod("first").on("n2");
@@ -210,106 +195,6 @@ fn the_ip_is_being_deleted() {
     sim.delete_ip("partner");
     sim.wait(HOUR);
     sim.expect_denied("a", Reason::IPDeleted);
-}
-
-#[test]
-fn another_reason_is_written_but_not_another_message() {
-    let mut sim = world();
-    sim.ec2.default_fault = Some(|_| Fault::Throttled);
-    sim.pod("a").on("n1");
-    sim.wait(HOUR);
-    sim.ec2.default_fault = Some(|_| Fault::Denied);
-    sim.wait(HOUR);
-    sim.expect_denied("a", Reason::AccessDenied);
-    assert_eq!(told(&sim, "a").len(), 2, "{}", sim.story());
-}
-
-#[test]
-fn the_drift_and_then_the_forbidden_repair() {
-    let mut sim = Sim::attached(&["n1"]);
-    sim.ec2.default_fault = Some(|_| Fault::Denied);
-    sim.found_on("203.0.113.10", None);
-    sim.wait(HOUR);
-    sim.expect_denied("a", Reason::AccessDenied);
-    let reasons: Vec<Reason> = told(&sim, "a")
-        .iter()
-        .filter(|(_, gate)| !gate.status)
-        .map(|(_, gate)| gate.reason)
-        .collect();
-    assert_eq!(reasons, [Reason::Drifted, Reason::AccessDenied]);
-}
-
-#[test]
-fn a_wait_of_less_than_two_seconds_has_no_reason() {
-    let mut sim = world();
-    sim.count_from_here();
-    sim.ec2.faults.push_back(Fault::RequestLost);
-    sim.pod("a").on("n1");
-    sim.settle();
-    sim.expect_attached("partner", "a");
-    sim.expect_cost(2, 2, 1);
-}
-
-#[test]
-fn a_process_with_lagging_watches_does_not_deny_the_holder() {
-    let mut sim = world();
-    sim.second_controller();
-    sim.ec2.default_fault = Some(|_| Fault::Throttled);
-    sim.leader = Some(0);
-    sim.pod("a").on("n1");
-    sim.wait(Duration::from_millis(1_500));
-    sim.tell(1);
-    sim.controllers[1].stuck = [Kind::Ip, Kind::Pod].into();
-    sim.ec2.default_fault = None;
-    sim.wait(Duration::from_secs(10));
-    sim.expect_attached("partner", "a");
-    let version = sim.the_pod("a").version;
-    for _ in 0..5 {
-        sim.now = sim.now.plus(Duration::from_secs(10));
-        sim.leader = Some(1);
-        let until = sim.now.plus(Duration::from_millis(900));
-        sim.run_until(until);
-        sim.expect_attached("partner", "a");
-    }
-    assert_eq!(sim.the_pod("a").version, version, "{}", sim.story());
-    assert_eq!(
-        sim.ec2.holder_of(address("203.0.113.10")).unwrap().as_str(),
-        "eni-n1"
-    );
-}
-
-#[test]
-fn a_pod_that_changed_after_its_read_gets_the_present_reason() {
-    let mut sim = world();
-    sim.ec2.default_fault = Some(|_| Fault::Throttled);
-    sim.pod("a").on("n1");
-    let telling = |step: &Step| matches!(step, Step::Write(Write::Gate(_)));
-    sim.wait(Duration::from_millis(1_900));
-    let mut hand = None;
-    for _ in 0..100 {
-        sim.now = sim.now.plus(Duration::from_millis(10));
-        hand = sim.in_hand(0).filter(|(_, step)| telling(step));
-        if hand.is_some() {
-            break;
-        }
-        let _ = sim.step(0);
-    }
-    let (name, step) = hand.unwrap_or_else(|| panic!("{}", sim.story()));
-    sim.containers_ready("a");
-    sim.carry_out(0, &name, &step);
-    assert!(sim.the_pod("a").gate.is_none(), "{}", sim.story());
-    sim.wait(Duration::from_secs(3));
-    sim.expect_denied("a", Reason::Throttled);
-    let recorded = |step: &Step| {
-        matches!(
-            step,
-            Step::Write(Write::Status {
-                change: StatusWrite::Record,
-                ..
-            })
-        )
-    };
-    assert!(!sim.taken.iter().any(|(_, _, step)| recorded(step)));
 }
 
 #[test]
@@ -335,31 +220,6 @@ fn the_block_has_no_node_and_the_label_for_an_autoscaler_is_named() {
     expect_gate_reason(&sim, "a", from, Reason::NoEligibleNode, words);
 }
 
-/// What the IP's condition `Attached` says.
-fn attached(sim: &Sim) -> String {
-    let conditions = &sim.the_ip("partner").status.conditions;
-    conditions.attached.clone().unwrap().message
-}
-
-#[test]
-fn an_ip_names_the_pending_pod_that_asks_for_it() {
-    let mut sim = world();
-    assert!(attached(&sim).starts_with("no pod asks for it"));
-    sim.count_from_here();
-    sim.pod("pw");
-    sim.wait(Duration::from_millis(1_900));
-    sim.expect_cost(0, 0, 0);
-    sim.wait(Duration::from_millis(200));
-    let words = "pod default/pw asks for it and is not scheduled yet";
-    assert_eq!(attached(&sim), words);
-    sim.wait(HOUR);
-    assert_eq!(attached(&sim), words);
-    sim.expect_cost(0, 1, 0);
-    sim.remove_pod("pw");
-    sim.settle();
-    assert!(attached(&sim).starts_with("no pod asks for it"));
-}
-
 #[test]
 fn no_message_to_a_pod_contains_a_number() {
     let mut sim = Sim::attached(&["n1"]);
@@ -368,86 +228,4 @@ fn no_message_to_a_pod_contains_a_number() {
     sim.expect_denied("a", Reason::Detaching);
     let said = told(&sim, "a").last().unwrap().1.message.clone();
     assert_eq!(said, "IP partner was taken off this pod");
-}
-
-#[test]
-fn writes_back_off_while_the_watch_shows_an_outdated_pod() {
-    let mut sim = world();
-    sim.node_unreachable("n1");
-    sim.pod("a").on("n1");
-    sim.tell(0);
-    sim.controllers[0].stuck = [Kind::Pod].into();
-    sim.containers_ready("a");
-    sim.wait(Duration::from_mins(1));
-    let tries = told(&sim, "a").len();
-    assert!((2..=10).contains(&tries), "{tries}\n{}", sim.story());
-    assert!(sim.the_pod("a").gate.is_none(), "{}", sim.story());
-    sim.controllers[0].stuck.clear();
-    sim.relist(0);
-    sim.wait(Duration::from_secs(1));
-    sim.expect_denied("a", Reason::NoEligibleNode);
-}
-
-#[test]
-fn an_ip_names_no_pod_without_the_annotation() {
-    let left: [fn(&mut mooring_plan::objects::Pod); 4] = [
-        |pod| pod.ended = true,
-        |pod| pod.deleting = Some(30),
-        |pod| pod.annotated = false,
-        |pod| pod.ip = Some("an-earlier-ip".into()),
-    ];
-    for (which, leave) in left.into_iter().enumerate() {
-        let mut sim = world();
-        sim.pod("pw");
-        sim.change_pod("pw", leave);
-        sim.wait(HOUR);
-        let said = attached(&sim);
-        assert!(said.starts_with("no pod asks for it"), "{which}: {said}");
-    }
-}
-
-#[test]
-fn a_pod_without_a_node_gets_no_reason_of_the_ip() {
-    let mut sim = world();
-    sim.found_on("203.0.113.10", Some("eni-n2"));
-    sim.pod("a");
-    sim.wait(HOUR);
-    sim.expect_reason("partner", Reason::AddressInUse);
-    assert!(told(&sim, "a").is_empty(), "{}", sim.story());
-}
-
-#[test]
-fn another_holder_after_another_reason() {
-    let mut sim = world();
-    sim.node_unreachable("n2");
-    sim.pod("b").on("n2");
-    sim.wait(Duration::from_secs(10));
-    sim.expect_denied("b", Reason::NoEligibleNode);
-    sim.pod("a").on("n1");
-    sim.wait(Duration::from_secs(10));
-    sim.expect_attached("partner", "a");
-    sim.node_is_well("n2");
-    sim.wait(Duration::from_secs(10));
-    sim.expect_denied("b", Reason::ClaimedByOther);
-}
-
-#[test]
-fn a_reason_is_neither_true_nor_a_denial() {
-    let mut gate = GateWrite {
-        pod: crate::sim::key("a"),
-        uid: "a".into(),
-        version: None,
-        status: false,
-        shown: None,
-        reason: Reason::NodeFull,
-        message: String::new(),
-        denied_at: None,
-    };
-    assert!(gate.tells_why());
-    gate.status = true;
-    assert!(!gate.tells_why());
-    gate.denied_at = Some(mooring_plan::names::ResourceVersion(1));
-    assert!(!gate.tells_why());
-    gate.status = false;
-    assert!(!gate.tells_why());
 }

@@ -1,5 +1,4 @@
-//! A pod's gate follows what is written: where a status names no holder any more, no pod says that it has
-//! the address.
+//! The gate of a pod follows the status: if the status names no holder any more, no gate is `True`.
 //! Rule: R4.11.
 
 use mooring_plan::facts::Kind;

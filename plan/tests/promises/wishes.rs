@@ -1,4 +1,4 @@
-//! A user changes what an IP is to be: what that voids, and what it costs.
+//! A user changes the spec of an IP: which memory becomes invalid, and how many requests follow.
 //! Rules: R1.4, R4.6, R5.2.
 
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! A free address goes to the workload that had it last, and to another one only where that has no pod for it.
+//! A free address goes to the workload that had it last, and to another workload only if that one has no pod for it.
 //! Rules: R3.12 to R3.16.
 
 use std::time::Duration;
@@ -8,7 +8,8 @@ use mooring_plan::reason::Reason;
 
 use crate::sim::Sim;
 
-/// "a" of one Deployment holds it on n1; "waits", of another and created before any successor, waits on n2.
+/// Pod "a" of one Deployment holds the address on n1; "waits" of another Deployment, which is older than any successor
+/// of "a", waits on n2.
 fn with_another_waiting() -> Sim {
     let mut sim = Sim::reserved(&["n1", "n2", "n3"]);
     sim.next_revision("a", "n1", 1);

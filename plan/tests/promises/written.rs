@@ -1,4 +1,4 @@
-//! What the status says at each step of the way, and not only at its end.
+//! The status after each step, not only at the end.
 
 use mooring_plan::names::BlockName;
 use mooring_plan::objects::Condition;
@@ -11,7 +11,7 @@ fn world() -> Sim {
     Sim::reserved(&["n1", "n2", "n3"])
 }
 
-/// `Reserved`, `Attached` and `Ready`: whether, why, and in which words.
+/// The conditions `Reserved`, `Attached` and `Ready`.
 fn said(sim: &Sim) -> [Condition; 3] {
     let conditions = sim.the_ip("partner").status.conditions.clone();
     let all = [conditions.reserved, conditions.attached, conditions.ready];

@@ -1,4 +1,4 @@
-//! Whether a pod that asks for an address may be created at all.
+//! Checks whether a pod that asks for an address may be created.
 //! Rules: R3.27, R8.24.
 
 use std::collections::BTreeSet;
@@ -15,10 +15,10 @@ use super::{Called, annotation, bound_to};
 use crate::admission::{BoundNode, Snapshot};
 use crate::api::names;
 
-/// Annotation of a pod that mirrors a static one on a node (Kubernetes API, well-known annotations).
+/// Annotation of the mirror pod of a static pod (Kubernetes API, well-known annotations).
 const MIRROR: &str = "kubernetes.io/config.mirror";
 
-/// Finds what the pod asks for and refuses one that cannot have it.
+/// Finds the IP that the pod asks for. Refuses a pod that cannot have it.
 pub fn assess<'a>(
     asked: &str,
     pod: &Pod,
@@ -35,7 +35,7 @@ pub fn assess<'a>(
     Ok(resolved)
 }
 
-/// A patch of a pod without a spec would fail without a message.
+/// Refuses a pod without a spec: its patch would fail without a message.
 fn refuse_without_spec(pod: &Pod, called: &Called<'_>) -> Result<(), Denial> {
     match pod.spec {
         Some(_) => Ok(()),
@@ -47,7 +47,7 @@ fn refuse_without_spec(pod: &Pod, called: &Called<'_>) -> Result<(), Denial> {
     }
 }
 
-/// One pod a node cannot share one address.
+/// Refuses mirror pods of static pods and pods of a `DaemonSet`: one pod on each node cannot share one address.
 fn refuse_per_node(pod: &Pod, called: &Called<'_>) -> Result<(), Denial> {
     let owners = pod.metadata.owner_references.as_deref().unwrap_or_default();
     let owned_by = |kind: &str, group: &str| {
@@ -137,8 +137,8 @@ fn requirement(given: &NodeSelectorRequirement) -> Requirement {
     }
 }
 
-/// A pod that is bound to a node already is not steered. Until the controller has looked at the
-/// block, no node can have its label: then it is left to the controller.
+/// Refuses a pod that is already bound to a node without the labels of the block. Before the first status of the
+/// block no node can have its label, so the pod is admitted and the controller decides.
 fn refuse_foreign_node(
     pod: &Pod,
     called: &Called<'_>,

@@ -1,4 +1,4 @@
-//! Pods that ask for an address: what they are given, and what must not be removed again.
+//! The rules for pods that ask for an address: what admission adds, and what must not be removed again.
 
 mod assess;
 mod mutations;
@@ -50,7 +50,7 @@ pub fn asks_for(pod: &Pod) -> Option<&str> {
     annotation(pod, names::IP_ANNOTATION)
 }
 
-/// The UID of the `IP` that the pod was given.
+/// The UID of the `IP` that admission wrote into the pod.
 #[must_use]
 pub fn given_uid(pod: &Pod) -> Option<&str> {
     annotation(pod, names::IP_UID_ANNOTATION)

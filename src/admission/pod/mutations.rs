@@ -15,14 +15,14 @@ use crate::api::{IpBlock, names};
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/// A change that gives a pod something that it needs.
+/// One addition that a pod needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mutation {
-    /// What it gives, in a message.
+    /// What it adds, as text for a message.
     pub what: &'static str,
-    /// Whether the address cannot come without it.
+    /// Whether the pod cannot get the address without it.
     pub essential: bool,
-    /// The operations.
+    /// The JSON patch operations.
     pub patch: Vec<PatchOperation>,
 }
 
@@ -33,7 +33,7 @@ fn add<'a>(path: impl IntoIterator<Item: Into<Token<'a>>>, value: Value) -> Patc
     })
 }
 
-/// Each mutation that the pod needs; none once it was patched.
+/// All mutations that the pod needs. Empty for a pod that has them already.
 pub fn mutations(pod: &Pod, resolved: &Resolved<'_>, settings: Settings) -> Vec<Mutation> {
     let uid = resolved.ip.uid.as_str();
     let essential = [
@@ -64,7 +64,7 @@ fn ip_label(pod: &Pod, name: &str) -> Vec<PatchOperation> {
     if label(pod, names::IP_LABEL) == Some(name) {
         return Vec::new();
     }
-    // To add a key under a parent that is not there fails.
+    // An `add` below a parent that does not exist fails.
     vec![match pod.metadata.labels {
         Some(_) => add(["metadata", "labels", names::IP_LABEL], json!(name)),
         None => add(["metadata", "labels"], json!({ names::IP_LABEL: name })),
@@ -75,7 +75,7 @@ fn ip_uid(pod: &Pod, uid: &str) -> Vec<PatchOperation> {
     if annotation(pod, names::IP_UID_ANNOTATION) == Some(uid) {
         return Vec::new();
     }
-    // There are annotations: the one that asks for the IP.
+    // `metadata.annotations` exists, because it contains the annotation that asks for the IP.
     vec![add(
         ["metadata", "annotations", names::IP_UID_ANNOTATION],
         json!(uid),
@@ -101,7 +101,7 @@ fn readiness_gate(pod: &Pod) -> Vec<PatchOperation> {
     }
 }
 
-/// What a node must show to be one of the block's.
+/// The label requirements for the nodes of the block.
 fn requirements(block: &IpBlock) -> Vec<NodeSelectorRequirement> {
     let given = block.node_labels().is_some();
     let of = |(key, value)| NodeSelectorRequirement {
@@ -137,7 +137,7 @@ fn affinity(pod: &Pod, block: &IpBlock) -> Vec<PatchOperation> {
             selector,
         )];
     }
-    // An empty term fits no node: with a requirement it would fit some.
+    // An empty term matches no node. With a requirement it would match some nodes.
     let terms = terms(pod)
         .iter()
         .enumerate()
@@ -173,7 +173,7 @@ fn in_term(
         .collect()
 }
 
-/// Kubernetes' own default lets a pod stay on a dead node for five minutes.
+/// Tolerations for `failoverAfter`. By default Kubernetes keeps a pod on a failed node for five minutes.
 fn failover(pod: &Pod, block: &IpBlock, settings: Settings) -> Vec<PatchOperation> {
     let Ok(after) = block.spec.failover_after() else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Which nodes a block's addresses can go to, and which nodes a pod names itself.
+//! The nodes that can carry the addresses of a block, and the nodes that a pod selects itself.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub fn terms(pod: &Pod) -> &[NodeSelectorTerm] {
     required.map_or(&[], |selector| selector.node_selector_terms.as_slice())
 }
 
-/// Whether the term fits no node (Kubernetes API, `NodeSelectorTerm`).
+/// Whether the term is empty and so matches no node (Kubernetes API, `NodeSelectorTerm`).
 pub fn is_empty(term: &NodeSelectorTerm) -> bool {
     term.match_expressions.as_ref().is_none_or(Vec::is_empty)
         && term.match_fields.as_ref().is_none_or(Vec::is_empty)

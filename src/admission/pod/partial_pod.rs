@@ -1,5 +1,5 @@
-//! The fields of a pod that verdicts depend on. Other fields are skipped: a list of three-byte volumes would become a
-//! thousand times as large when read.
+//! The fields of a pod that verdicts depend on. Other fields are skipped: for example, a list of volumes of three bytes
+//! each would take a thousand times the memory after parsing.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::admission::json_object::Object;
 
-/// A pod of a review.
+/// A pod in a review.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PartialPod {

@@ -1,4 +1,4 @@
-//! From a pod's annotation to the `IP` and the block that it means.
+//! Resolves the annotation of a pod to the `IP` and the block that it means.
 
 use mooring_plan::admission::address::block_of;
 use mooring_plan::admission::{Denial, DenyReason};
@@ -9,10 +9,11 @@ use crate::admission::{KnownIp, Snapshot};
 use crate::api::IpBlock;
 use crate::api::read::namespaces;
 
-/// The most characters of an IP's name or an address. A longer text is neither looked up nor repeated.
+/// The most characters of the name of an IP or of an address. A longer text is refused without a lookup, and the
+/// message does not repeat it.
 const LONGEST: usize = 63;
 
-/// What a pod asks for, found.
+/// The IP that a pod asks for, and its block.
 #[derive(Clone, Copy, Debug)]
 pub struct Resolved<'a> {
     pub ip: &'a KnownIp,
@@ -31,7 +32,7 @@ impl<'a> Resolved<'a> {
     }
 }
 
-/// Finds what `annotation` means, for a pod of this namespace.
+/// Resolves `annotation` for a pod of this namespace.
 pub fn resolve<'a>(
     annotation: &str,
     namespace: &str,
@@ -63,7 +64,7 @@ pub fn resolve<'a>(
     }
     let Some(block) = block_for(ip, snapshot) else {
         return Err(match ip.namespaces {
-            // It was opened to this namespace by name, so that nothing leaks by saying more.
+            // The IP allows this namespace by name, so a more exact message discloses nothing.
             Namespaces::Only(_) => no_block(ip),
             Namespaces::All => not_for(annotation, namespace),
         });
@@ -81,8 +82,8 @@ pub fn resolve<'a>(
     Ok(Resolved { ip, block })
 }
 
-/// The same text whether there is no such `IP` or it is not for this namespace: the existence of an IP is not disclosed
-/// to namespaces that may not use it.
+/// The text is the same if the `IP` does not exist and if it is not for this namespace. So the existence of an IP is
+/// not disclosed to namespaces that may not use it.
 fn not_for(annotation: &str, namespace: &str) -> Denial {
     Denial::from_others(
         DenyReason::Forbidden,
@@ -101,7 +102,7 @@ fn no_block(ip: &KnownIp) -> Denial {
     )
 }
 
-/// The block that the IP means; if that is not clear, the one that it is reserved in.
+/// The block that the spec of the IP means. If that is ambiguous, the block that contains its reserved address.
 fn block_for<'a>(ip: &KnownIp, snapshot: &'a Snapshot) -> Option<&'a IpBlock> {
     let blocks = snapshot.plan_blocks();
     let meant = block_of(&ip.asked(), &blocks).ok();

@@ -1,4 +1,4 @@
-//! The rules for pods.
+//! The admission rules for pods.
 //! Rule: R8.11.
 
 use k8s_openapi::api::core::v1::Pod;
@@ -12,10 +12,10 @@ use super::resolve::Resolved;
 use super::{Called, asks_for};
 use crate::admission::{Allowed, Change, Settings, Snapshot, Verdict};
 
-/// A pod is being created: it is given what it needs to have its address.
+/// The mutating review of a new pod: adds what the pod needs to get its address.
 ///
 /// # Errors
-/// It cannot have the address that it asks for.
+/// The pod cannot have the address that it asks for.
 pub fn mutate_pod(pod: &Pod, namespace: &str, snapshot: &Snapshot, settings: Settings) -> Verdict {
     known(pod)?;
     let Some(asked) = asks_for(pod) else {
@@ -30,10 +30,10 @@ pub fn mutate_pod(pod: &Pod, namespace: &str, snapshot: &Snapshot, settings: Set
         .changing(patch.collect()))
 }
 
-/// A pod was created: what it was given must still be there.
+/// The validating review of a pod: what the mutating review added must still be there.
 ///
 /// # Errors
-/// It cannot have its address any more.
+/// The pod cannot have the address that it asks for.
 pub fn validate_pod(
     change: &Change<Pod>,
     namespace: &str,
@@ -42,12 +42,12 @@ pub fn validate_pod(
 ) -> Verdict {
     match change {
         Change::Create(pod) => created(pod, namespace, snapshot, settings),
-        // What a pod that lives may change is the API server's own to say: config/policies/pod_marks.yaml.
+        // Changes of existing pods are restricted by the API server itself: config/policies/pod_marks.yaml.
         Change::Update { .. } | Change::Delete(_) => Ok(Allowed::silently()),
     }
 }
 
-/// What a pod that lives says is left as it is.
+/// Refuses unknown annotations of Mooring on a new pod. Existing pods are not checked.
 fn known(pod: &Pod) -> Result<(), Denial> {
     let annotations = pod.metadata.annotations.iter().flatten();
     check_annotations(annotations.map(|(key, _)| key.as_str()))
@@ -96,7 +96,7 @@ fn wanted(pod: &Pod, namespace: &str, resolved: &Resolved<'_>) -> Use {
     }
 }
 
-/// For the audit log: the address is not reserved yet where the IP is new.
+/// The text for the audit log. It has no address if the IP is new and the address is not reserved yet.
 fn granted(pod: &Pod, namespace: &str, resolved: &Resolved<'_>) -> String {
     let address = resolved.ip.reserved;
     let address = address.map(|address| format!(" ({address})"));
@@ -109,7 +109,7 @@ fn granted(pod: &Pod, namespace: &str, resolved: &Resolved<'_>) -> String {
     )
 }
 
-/// The pod waits while another has the address.
+/// The warning that the pod has to wait, because another pod holds the address.
 fn held(resolved: &Resolved<'_>) -> Option<String> {
     let holder = resolved.ip.holder.as_ref()?;
     Some(format!(

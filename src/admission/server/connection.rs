@@ -1,4 +1,4 @@
-//! One connection, from its handshake to its end.
+//! Serves one connection, from the handshake to the end.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -22,26 +22,26 @@ use tokio_rustls::TlsAcceptor;
 use super::connection_limit::Slot;
 use super::end::End;
 use super::following::Following;
-use super::io_timeout::{Progress, TimeoutStream};
+use super::io_timeout::{RequestStage, TimeoutStream};
 
-/// The limit for a handshake.
+/// Time limit of a TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(5);
-/// The limit for a request after its first byte, and for taking an answer.
+/// Time limit for receiving a request after its first byte, and for sending an answer.
 const HEAD: Duration = Duration::from_secs(5);
 /// A connection without a request is closed after this time.
 pub(in crate::admission) const IDLE: Duration = Duration::from_mins(2);
-/// The API server closes an idle connection after this time (client-go). It must be the first to close: it does not
-/// repeat a request that meets a closed connection, and the pod is refused.
+/// The API server closes an idle connection after this time (client-go). It must close before this server does: it does
+/// not repeat a request that it sent over a closed connection, and the pod is refused.
 pub(in crate::admission) const IDLE_AT_CLIENT: Duration = Duration::from_secs(90);
 const _: () = assert!(IDLE.as_secs() > IDLE_AT_CLIENT.as_secs());
-/// The first answer after this time closes its connection. So a client's certificate is checked again, and connections
-/// are spread again over the replicas after one of them was restarted.
+/// The first answer after this time closes its connection. So the certificate of a client is checked again, and
+/// connections spread over the replicas again after one of them was restarted.
 pub(in crate::admission) const AGE: Duration = Duration::from_mins(5);
-/// The API server's heads have a few hundred bytes and some ten fields.
+/// Limits for the head of a request. Those of the API server have a few hundred bytes and about ten fields.
 const HEAD_BYTES: usize = 16 * 1024;
 const HEAD_FIELDS: usize = 64;
 
-/// What all connections are served with.
+/// What all connections share.
 #[derive(Clone)]
 pub(super) struct Connections {
     acceptor: TlsAcceptor,
@@ -50,6 +50,7 @@ pub(super) struct Connections {
 }
 
 impl Connections {
+    /// Connections with this TLS configuration, router and shutdown signals.
     pub fn new(tls: Arc<ServerConfig>, router: Router, end: End) -> Self {
         Self {
             acceptor: TlsAcceptor::from(tls),
@@ -58,6 +59,7 @@ impl Connections {
         }
     }
 
+    /// Serves one connection until it ends or another connection takes its slot.
     pub async fn serve(self, stream: TcpStream, slot: Slot) {
         let evicted = slot.evicted();
         tokio::select! {
@@ -69,7 +71,7 @@ impl Connections {
     }
 
     async fn converse(self, stream: TcpStream, slot: Slot) {
-        // An answer is one small write: waiting for more to send with it only costs time.
+        // An answer is one small write. To wait for more data (Nagle) would only delay it.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY could not be set");
         }
@@ -93,8 +95,8 @@ pub(in crate::admission) async fn answer_all(
     end: End,
 ) {
     let opened = Instant::now();
-    let progress = Progress::new();
-    let following = Following::new(slot, Arc::clone(&progress));
+    let stage = RequestStage::new();
+    let following = Following::new(slot, Arc::clone(&stage));
     let answering = service_fn(|mut request: Request<Incoming>| {
         following.arrived();
         request.extensions_mut().insert(Arc::clone(&following));
@@ -102,7 +104,7 @@ pub(in crate::admission) async fn answer_all(
         let (following, end) = (Arc::clone(&following), end.clone());
         async move {
             let mut answer = answer.await?;
-            // The rest of a request that was refused before its end is not read.
+            // If a request was refused before its body was complete, the rest is not read and the connection is closed.
             let last = !following.answered();
             if last || end.has_begun() || opened.elapsed() > AGE {
                 let close = HeaderValue::from_static("close");
@@ -117,16 +119,16 @@ pub(in crate::admission) async fn answer_all(
         .max_headers(HEAD_FIELDS)
         .max_buf_size(HEAD_BYTES)
         .serve_connection(
-            TokioIo::new(TimeoutStream::new(stream, HEAD, progress)),
+            TokioIo::new(TimeoutStream::new(stream, HEAD, stage)),
             answering,
         );
     let mut connection = pin!(connection);
     let ended = tokio::select! {
-        // The connection first: a request that has arrived is answered.
+        // Poll the connection first, so that a request that has arrived is answered.
         biased;
         ended = connection.as_mut() => ended,
         () = end.close.cancelled() => {
-            // A request that has begun to arrive is answered too, and its answer closes the connection.
+            // A request whose first byte has arrived is answered too, and the answer closes the connection.
             if following.is_quiet() {
                 connection.as_mut().graceful_shutdown();
             }

@@ -1,7 +1,7 @@
-//! The limit of open connections. At the limit a new connection closes an idle one: of the client address that has the
-//! most idle connections, the one that has been idle for the longest time. So a client that opens many connections
-//! and sends nothing does not keep other clients out. The API server uses first what it used last, so that the connection
-//! which is idle the longest is the one that it misses least.
+//! The limit of open connections. At the limit a new connection closes an idle one: the connection that has been idle
+//! the longest, of the client address with the most idle connections. So a client that opens many connections and sends
+//! nothing cannot lock out other clients. The API server reuses its most recently used connection first, so it needs
+//! the connection that has been idle the longest least.
 
 use std::collections::{BTreeMap, HashMap};
 use std::net::IpAddr;
@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio_util::sync::CancellationToken;
 
-/// The number of connections that can be open, and those that are.
+/// The most connections, and those that are open.
 #[derive(Debug)]
 pub struct ConnectionLimit {
     limit: usize,
@@ -20,7 +20,7 @@ pub struct ConnectionLimit {
 struct Open {
     /// The number of connections with a request.
     busy: usize,
-    /// The other connections, in the order in which they became idle.
+    /// Idle connections, in the order in which they became idle.
     idle: BTreeMap<u64, Idle>,
     /// The number of idle connections of each client address.
     idle_by_client: HashMap<IpAddr, usize>,
@@ -31,22 +31,22 @@ struct Open {
 #[derive(Debug)]
 struct Idle {
     client: IpAddr,
-    /// Closes it.
+    /// Closes the connection when cancelled.
     evicted: CancellationToken,
 }
 
-/// The slot of one connection. It is free again when this is dropped.
+/// The slot of one connection. It becomes free when this is dropped.
 #[derive(Debug)]
 pub struct Slot {
     limit: Arc<ConnectionLimit>,
     client: IpAddr,
-    /// Its place among the idle connections; None while it has a request.
+    /// The key of the connection among the idle ones. None while it has a request.
     idle: Mutex<Option<u64>>,
     evicted: CancellationToken,
 }
 
 impl ConnectionLimit {
-    /// For this number of connections.
+    /// A limit of this number of connections.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl ConnectionLimit {
         }
     }
 
-    /// A slot for an idle connection of this client address. None: every open connection has a request.
+    /// Takes a slot for a new, idle connection of this client address. None: all open connections have a request.
     pub fn take(self: &Arc<Self>, client: IpAddr) -> Option<Slot> {
         let evicted = CancellationToken::new();
         let place = self.with(|open| {
@@ -86,7 +86,7 @@ impl Open {
         place
     }
 
-    /// Takes a connection out of the idle ones, if it is one of them.
+    /// Removes a connection from the idle ones. None: it is not idle.
     fn remove_idle(&mut self, place: u64) -> Option<Idle> {
         let idle = self.idle.remove(&place)?;
         if let Some(count) = self.idle_by_client.get_mut(&idle.client) {
@@ -98,7 +98,8 @@ impl Open {
         Some(idle)
     }
 
-    /// Closes the connection that has been idle the longest, of the client address with the most. None: none is idle.
+    /// Closes the connection that has been idle the longest, of the client address with the most idle connections.
+    /// None: no connection is idle.
     fn evict_one(&mut self) -> Option<()> {
         let largest = self.idle_by_client.values().max()?;
         let mut idle = self.idle.iter();
@@ -110,13 +111,13 @@ impl Open {
 }
 
 impl Slot {
-    /// Is cancelled when another connection takes the slot.
+    /// A token that is cancelled when another connection takes the slot.
     #[must_use]
     pub fn evicted(&self) -> CancellationToken {
         self.evicted.clone()
     }
 
-    /// A request begins: the slot cannot be taken until it ends.
+    /// Marks the begin of a request. The slot cannot be taken until [`Self::become_idle`].
     pub fn become_busy(&self) {
         let mut idle = self.idle();
         self.limit.with(|open| {
@@ -127,7 +128,7 @@ impl Slot {
         });
     }
 
-    /// The request ended.
+    /// Marks the end of the request.
     pub fn become_idle(&self) {
         let mut idle = self.idle();
         self.limit.with(|open| {
@@ -216,7 +217,7 @@ mod tests {
         }
         let evicted = limit.take(HERE).unwrap();
         let last = limit.take(HERE).unwrap();
-        // Requests on a connection that lost its slot are not counted.
+        // Requests on a connection that has lost its slot are not counted.
         evicted.become_busy();
         drop(evicted);
         assert!(!last.evicted().is_cancelled());

@@ -1,17 +1,17 @@
-//! How the server is told to end.
+//! Signals for the shutdown of the server.
 
 use tokio_util::sync::CancellationToken;
 
-/// The end of the server, in two steps.
+/// The shutdown of the server, in two steps.
 ///
-/// The API server does not repeat a review that it sent over a connection which is being closed, and the pod is refused.
-/// So connections are closed by answers first, while the API server learns that this replica goes. At the close only
-/// those are left that were not used since.
+/// The API server does not repeat a review that it sent over a connection which is being closed, and the pod is
+/// refused. So in the first step answers close their connections, while the API server learns that this replica ends.
+/// In the second step only connections are left that were not used since.
 #[derive(Clone, Debug, Default)]
 pub struct End {
-    /// Each answer closes its connection. New connections are still accepted.
+    /// First step: each answer closes its connection. New connections are still accepted.
     pub drain: CancellationToken,
-    /// The listener closes, then each connection without a request.
+    /// Second step: the listener closes, then each connection without a request.
     pub close: CancellationToken,
 }
 

@@ -1,8 +1,8 @@
-//! Timeouts of a connection: for the rest of a request after its first byte, and for taking an answer.
+//! Timeouts of a connection: for receiving a request after its first byte, and for sending an answer.
 //!
-//! hyper has one limit for the wait for a request and the reading of its head. The wait has to be longer than the API
-//! server keeps an idle connection, and the reading short. A connection has one request at a time, and each has its own
-//! timeouts.
+//! hyper has one timeout for both the wait for a request and the read of its head. The wait must be longer than the API
+//! server keeps an idle connection, and the read must be short. A connection has one request at a time, and each
+//! request has its own timeouts.
 
 use std::io;
 use std::pin::Pin;
@@ -14,30 +14,30 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// The stage of a connection's request.
+/// The stage of the request of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 enum Stage {
     /// There is no request.
     Quiet,
-    /// It is being read.
+    /// The request is being read.
     Arriving,
-    /// It is being answered.
+    /// The request is being answered.
     Answered,
 }
 
 /// The stage, shared by the reader of a connection and the service.
 #[derive(Debug)]
-pub(super) struct Progress(AtomicU8);
+pub(super) struct RequestStage(AtomicU8);
 
-impl Progress {
-    /// Without a request. A client can open a connection and use it later: an API server does when another becomes
-    /// free meanwhile.
+impl RequestStage {
+    /// Starts without a request. A client can open a connection and use it later: the API server does so if another
+    /// connection becomes free first.
     pub fn new() -> Arc<Self> {
         Arc::new(Self(AtomicU8::new(Stage::Quiet as u8)))
     }
 
-    /// A head was read. Its bytes can have come with those of the request before.
+    /// A head was read. Its bytes can have arrived together with those of the previous request.
     pub fn arriving(&self) {
         self.set(Stage::Arriving);
     }
@@ -47,15 +47,17 @@ impl Progress {
         self.set(Stage::Answered);
     }
 
-    /// The answer is known.
+    /// The answer is complete.
     pub fn answered(&self) {
         self.set(Stage::Quiet);
     }
 
+    /// Whether a request is being read.
     pub fn is_arriving(&self) -> bool {
         self.is(Stage::Arriving)
     }
 
+    /// Whether there is no request.
     pub fn is_quiet(&self) -> bool {
         self.is(Stage::Quiet)
     }
@@ -69,28 +71,29 @@ impl Progress {
     }
 }
 
-/// A stream that fails when the other side takes too long.
+/// A stream whose reads and writes fail with `TimedOut` if the other side takes too long.
 pub(super) struct TimeoutStream<S> {
     stream: S,
     limit: Duration,
-    progress: Arc<Progress>,
+    stage: Arc<RequestStage>,
     reading: Option<Pin<Box<Sleep>>>,
     writing: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> TimeoutStream<S> {
-    pub fn new(stream: S, limit: Duration, progress: Arc<Progress>) -> Self {
+    /// `limit` applies to the read of each request, and to each write.
+    pub fn new(stream: S, limit: Duration, stage: Arc<RequestStage>) -> Self {
         Self {
             stream,
             limit,
-            progress,
+            stage,
             reading: None,
             writing: None,
         }
     }
 }
 
-/// Fails when the time since the first call is over.
+/// Fails if `limit` has passed since the first call with this timer.
 fn in_time(
     timer: &mut Option<Pin<Box<Sleep>>>,
     limit: Duration,
@@ -112,12 +115,12 @@ impl<S: AsyncRead + Unpin> AsyncRead for TimeoutStream<S> {
         let this = self.get_mut();
         let before = buf.filled().len();
         let polled = Pin::new(&mut this.stream).poll_read(cx, buf);
-        if buf.filled().len() > before && this.progress.is(Stage::Quiet) {
+        if buf.filled().len() > before && this.stage.is(Stage::Quiet) {
             this.reading = None;
-            this.progress.set(Stage::Arriving);
+            this.stage.set(Stage::Arriving);
         }
-        if this.progress.is(Stage::Arriving) {
-            // Also if a byte has come: one a second is no head.
+        if this.stage.is(Stage::Arriving) {
+            // Check also if bytes arrived: a client can send one byte a second.
             in_time(&mut this.reading, this.limit, cx)?;
         } else {
             this.reading = None;

@@ -1,8 +1,8 @@
-//! HTTPS for the webhook, with limits for clients: a number of connections, and a time for each part of a request.
+//! The HTTPS server of the webhook, with a limit of connections and a timeout for each part of a request.
 //!
-//! A connection is kept for further requests. It is HTTP/1.1 only: the API server speaks nothing else to a webhook behind
-//! a Service (kubernetes/kubernetes#75791), since HTTP/2 would send all reviews to one replica. HTTP/2 would need limits
-//! of its own (streams, resets, headers, flow control), for no user.
+//! A connection is kept open for further requests. Only HTTP/1.1 is supported: the API server uses nothing else for a
+//! webhook behind a Service (kubernetes/kubernetes#75791), because HTTP/2 would send all reviews to one replica. HTTP/2
+//! would need additional limits (streams, resets, headers, flow control) without any benefit.
 
 mod connection;
 mod connection_limit;
@@ -26,18 +26,18 @@ pub use connection_limit::ConnectionLimit;
 pub use end::End;
 pub(in crate::admission) use following::Following;
 
-/// Connections at a time. Each costs some 40 KiB, and one of the 1024 file descriptors that a container may have;
-/// an API server keeps a few dozen.
+/// The most open connections. Each takes about 40 KiB and one of the 1024 file descriptors that a container may have.
+/// An API server keeps a few dozen.
 const CONNECTIONS: usize = 832;
-/// Open connections have this long to end once the server is told to: longer than a request may take.
+/// Time limit for open connections to end during a shutdown. It is longer than the time limit of a request.
 const CLOSING: Duration = Duration::from_secs(5);
-/// Before accepting is tried again after it failed, most likely for want of file descriptors.
+/// Wait after a failed accept, which is most likely caused by a lack of file descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Answers until told to close, then finishes what was asked before.
+/// Serves until `end.close`, then finishes the requests that were begun.
 ///
 /// # Errors
-/// None while the listener lives: a connection that cannot be accepted is logged and passed over.
+/// None at present: a connection that cannot be accepted is logged and skipped.
 pub async fn serve(
     listener: TcpListener,
     tls: Arc<ServerConfig>,
@@ -47,7 +47,7 @@ pub async fn serve(
     serve_at_most(CONNECTIONS, listener, tls, router, end).await
 }
 
-/// As [`serve`], with this number of connections at a time.
+/// As [`serve`], with this limit of open connections.
 pub(super) async fn serve_at_most(
     connections: usize,
     listener: TcpListener,
@@ -56,14 +56,14 @@ pub(super) async fn serve_at_most(
     end: End,
 ) -> Result<(), std::io::Error> {
     let limit = Arc::new(ConnectionLimit::new(connections));
-    // Connections close after the listener: a client whose connection was closed opens another at once.
+    // Close the listener before the connections: a client whose connection was closed opens another one at once.
     let unheard = CancellationToken::new();
     let of_connections = End {
         drain: end.drain,
         close: unheard.clone(),
     };
     let connections = Connections::new(tls, router, of_connections);
-    // Each connection has a sender: without one, all have ended.
+    // Each connection owns a sender. When all senders are dropped, all connections have ended.
     let (open, mut all_ended) = mpsc::channel::<()>(1);
     loop {
         let accepted = tokio::select! {
@@ -76,7 +76,7 @@ pub(super) async fn serve_at_most(
                     tracing::warn!(%client, "a connection to the webhook was refused: every other has a request open");
                     continue;
                 };
-                // In a task of its own: a slow handshake does not delay other clients.
+                // A separate task, so that a slow handshake does not delay other clients.
                 let (connections, open) = (connections.clone(), open.clone());
                 tokio::spawn(async move {
                     connections.serve(stream, slot).await;

@@ -1,4 +1,4 @@
-//! Who shares which reading, by count and order.
+//! Tests which callers share which read, by count and order.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,7 +18,7 @@ async fn after(millis: u64) {
     sleep(Duration::from_millis(millis)).await;
 }
 
-/// A reading that takes 10 ms; which it is.
+/// A read that takes 10 ms and returns its number.
 fn reading(count: &Arc<AtomicU32>) -> impl Future<Output = Result<u32, ()>> + Send + use<> {
     let count = Arc::clone(count);
     async move {
@@ -139,7 +139,7 @@ async fn whenever_a_caller_asks_its_reading_began_no_earlier() {
     for per_value in 1..=4 {
         let shared = SingleFlight::new(turns(per_value));
         let ask = async |n: u64| {
-            // Each at another time, in no order.
+            // Each caller starts at a different time, in no order.
             sleep(Duration::from_micros(n * 7919 % 100_000)).await;
             let asked = Instant::now();
             let read = async move {
@@ -174,7 +174,7 @@ async fn callers_that_waited_for_a_reading_that_failed_make_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_all_callers_have_given_up_before_its_turn_is_not_read() {
+async fn a_read_that_all_callers_have_given_up_is_not_made() {
     let turns = turns(1);
     let (shared, readings) = (SingleFlight::new(Arc::clone(&turns)), Arc::default());
     let taken = turns.acquire().await.unwrap();

@@ -1,4 +1,4 @@
-//! With `--authorize-use`: who is asked about, when, and what the answers come to.
+//! Tests of `--authorize-use`: which subject is checked, when, and what the answers lead to.
 //! Rules: R8.19 to R8.22.
 
 use std::sync::{Arc, Mutex};
@@ -27,7 +27,7 @@ enum Authorizer {
     Hangs,
 }
 
-/// Objects, an authorizer, and what that was asked.
+/// Objects, an authorizer, and the questions that the authorizer received.
 #[derive(Clone)]
 struct Asked {
     objects: Snapshot,
@@ -74,7 +74,7 @@ fn granting() -> Asked {
 }
 
 impl Asked {
-    /// What is answered to this request of alice's, with these trusted controllers.
+    /// The answer to this request of the user alice, with these trusted controllers.
     async fn answer(&self, path: &str, request: Value) -> Value {
         let router = router(Webhook {
             source: self.clone(),
@@ -107,7 +107,7 @@ fn alice() -> Value {
     json!({"username": "alice", "uid": "uid-1", "groups": ["team"], "extra": {"scopes": ["all"]}})
 }
 
-/// A pod as it comes to the validating review: with all that ours has given it.
+/// A pod in the validating review: with everything that the mutating review adds.
 fn whole() -> Pod {
     patched(&asking(json!({"serviceAccountName": "gateway"})), &office())
 }
@@ -218,7 +218,7 @@ async fn a_request_that_uses_no_new_ip_causes_no_access_review() {
             "object": whole(), "oldObject": whole()})
     };
     for (path, operation) in [
-        // The validating review comes after it, and asks.
+        // The validating review comes later and makes the check.
         ("/mutate/pod", "CREATE"),
         ("/validate/pod", "UPDATE"),
         ("/validate/pod", "DELETE"),

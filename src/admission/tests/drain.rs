@@ -1,4 +1,4 @@
-//! A replica that ends closes connections by answers first, and those that are not used at last.
+//! During a shutdown a replica first closes connections by answers, and in the end those that are not used.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ async fn each_response_during_a_drain_closes_its_connection() {
     before.write_all(kept().as_bytes()).await.unwrap();
     assert!(!is_last(&one_answer(&mut before).await));
     served.end.drain.cancel();
-    // New ones are accepted: the API server may not know yet that this replica ends.
+    // New connections are accepted: the API server may not know yet that this replica ends.
     let mut after = served.connect().await;
     for stream in [&mut before, &mut unused, &mut after] {
         served.objects.released.notify_one();
@@ -69,7 +69,7 @@ async fn a_request_that_has_begun_to_arrive_at_the_close_is_answered() {
     let request = kept();
     for cut in [2, request.len() - 2] {
         let end = End::default();
-        // One byte at a time is on its way: of what was written, the server has read all but the last byte.
+        // The buffer has one byte: the server has read all written bytes but the last one.
         let mut connection = connected(granting(), end.clone(), 1);
         connection
             .client
@@ -95,7 +95,7 @@ async fn a_request_that_has_begun_to_arrive_at_the_close_is_answered() {
 async fn a_request_that_was_sent_before_the_close_is_answered() {
     let end = End::default();
     let mut connection = connected(granting(), end.clone(), 1 << 16);
-    // The connection is idle, and has not read the request yet when it is closed.
+    // The connection is idle when it is closed, and has not read the request yet.
     tokio::task::yield_now().await;
     connection
         .client

@@ -1,4 +1,4 @@
-//! Over HTTP: a stale cache never denies, and every path answers.
+//! Tests over HTTP: a stale cache never denies, and every path answers.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ use crate::admission::{
 };
 use crate::metrics::Metrics;
 
-/// A cache, and what is really there; None: the API server does not answer.
+/// A cache, and the real objects. None: the API server does not answer.
 #[derive(Clone)]
 pub struct Scripted {
     pub cached: Snapshot,
@@ -132,7 +132,7 @@ async fn cached_objects_are_not_read_again() {
     assert_eq!(source.reads.load(Ordering::Relaxed), 0);
 }
 
-/// What is answered to a review of a block.
+/// The answer to a review of a block.
 async fn block_asked(source: &Scripted, request: Value) -> Value {
     let (router, _) = webhook(source.clone());
     let review =
@@ -155,7 +155,7 @@ async fn irreversible_changes_are_not_allowed_from_a_cache() {
         json!({"uid": "one", "operation": "UPDATE", "oldObject": office_block, "object": small});
     assert_eq!(block_asked(&source, shrink).await["allowed"], false);
     assert_eq!(source.reads.load(Ordering::Relaxed), 2);
-    // No address is lost by this.
+    // This change removes no address.
     let mut open = office_block.clone();
     open.spec.allowed_namespaces = Some(vec!["*".to_owned(), "shop".to_owned()]);
     let change =
@@ -245,7 +245,7 @@ async fn only_post_is_answered() {
     assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
 }
 
-/// Objects that are a trap: looking at them panics.
+/// A reader that panics when it is used.
 #[derive(Clone)]
 struct Trap;
 

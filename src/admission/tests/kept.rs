@@ -1,4 +1,4 @@
-//! A connection is kept for further requests, and every limit holds for each of them. Time is simulated.
+//! A connection is kept open for further requests, and every limit applies to each of them. Time is simulated.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::admission::server::{AGE, ConnectionLimit, End, IDLE, IDLE_AT_CLIENT, 
 
 const HEAD: Duration = Duration::from_secs(5);
 
-/// The client's side of a connection that is served, and the server's.
+/// Both sides of a connection: the client, and the server task.
 pub struct Connection {
     pub client: DuplexStream,
     pub task: JoinHandle<()>,
@@ -37,7 +37,7 @@ fn open() -> Connection {
     connected(granting(), End::default(), 1 << 16)
 }
 
-/// A webhook that grants at once.
+/// A webhook that allows every request at once.
 pub fn granting() -> Router {
     webhook(Scripted::new(office(), None)).0
 }

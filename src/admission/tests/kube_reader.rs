@@ -1,4 +1,4 @@
-//! However many reviews come, the API server is asked little: the same is read once, and not all at a time.
+//! Many reviews cause few reads of the API server: equal reads are shared, and concurrent reads are limited.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -22,7 +22,7 @@ struct Asked {
     paths: Vec<String>,
 }
 
-/// A client of an API server that takes 10 ms for each answer, and what it was asked.
+/// A client of an API server that takes 10 ms for each answer, and the requests that it received.
 fn api_server() -> (Client, Arc<Mutex<Asked>>) {
     let asked = Arc::<Mutex<Asked>>::default();
     let noted = Arc::clone(&asked);
@@ -49,7 +49,7 @@ fn api_server() -> (Client, Arc<Mutex<Asked>>) {
     (Client::new(service, "default"), asked)
 }
 
-/// Caches that a watch has shown these.
+/// Caches that contain these IPs.
 fn caches_with(ips: impl IntoIterator<Item = Ip>) -> Caches {
     let caches = Caches::default();
     for ip in ips {
@@ -101,7 +101,7 @@ async fn reviews_that_need_the_same_node_share_one_read() {
         "{seen:?}"
     );
     let asked = asked.lock().unwrap();
-    // The first read runs when the second asks, which can use only a read that starts after that.
+    // The first read runs when the second caller comes, and that caller needs a read that starts later.
     assert!(asked.paths.len() <= 2, "{:?}", asked.paths);
 }
 
@@ -138,7 +138,7 @@ async fn a_review_of_a_pod_reads_only_ips_that_match_its_annotation() {
     ] {
         let dependencies = Dependencies {
             annotation: annotation.map(str::to_owned),
-            // As if the mutating review had read it: nothing is read here.
+            // As if the mutating review had read the IP: no read is necessary here.
             given: Some("uid-a".to_owned()),
             ..Dependencies::default()
         };
@@ -159,7 +159,7 @@ async fn reviews_that_need_the_same_ip_read_it_at_most_twice_at_a_time() {
         annotation: Some("partner-a".to_owned()),
         ..Dependencies::default()
     };
-    // One a millisecond, as the API server takes 10 ms.
+    // One review each millisecond, while the API server takes 10 ms for each answer.
     let review = async |millis| {
         tokio::time::sleep(Duration::from_millis(millis)).await;
         live.cached(&dependencies).await;

@@ -1,4 +1,4 @@
-//! Over HTTP: bodies, their memory, their values and the number of reviews at a time are limited.
+//! Tests over HTTP of the limits: size of a body, bytes of all bodies, JSON values and concurrent reviews.
 
 use std::time::Duration;
 
@@ -18,10 +18,10 @@ use crate::admission::{
 };
 use crate::metrics::Metrics;
 
-/// A memory of bodies that is never used up.
+/// A byte limit that is never reached.
 const ENOUGH: usize = 1 << 20;
 
-/// Objects that are never read to their end.
+/// A reader whose reads never end.
 #[derive(Clone)]
 struct Endless;
 
@@ -84,7 +84,7 @@ async fn too_many_reviews_are_refused_with_a_retry() {
     let response = response.await.unwrap();
     assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(response.headers()["retry-after"], "1");
-    // The turn is free again as soon as the slow one is gone.
+    // The permit is free as soon as the slow request is dropped.
     drop(slow);
     assert!(futures::poll!(Box::pin(ask())).is_pending());
 }

@@ -1,4 +1,4 @@
-//! The webhook's promises, without a cluster.
+//! Tests of the webhook without a cluster.
 #![allow(
     clippy::needless_pass_by_value,
     reason = "objects are written in place, as JSON"
@@ -33,8 +33,8 @@ fn read<K: DeserializeOwned>(value: Value) -> K {
     serde_json::from_value(value).unwrap()
 }
 
-/// An `IP` with this UID, reserved where its spec says.
-/// Open to every namespace, unless its spec says otherwise.
+/// An `IP` with this UID and a reservation that follows its spec.
+/// It allows all namespaces unless its spec says otherwise.
 fn ip(name: &str, uid: &str, mut spec: Value, status: Value) -> Ip {
     open(&mut spec);
     read(json!({
@@ -49,7 +49,7 @@ fn open(spec: &mut Value) {
     }
 }
 
-/// A block that the controller has looked at, open to every namespace.
+/// A block with a status, which allows all namespaces.
 fn block(name: &str, cidr: &str) -> IpBlock {
     read(json!({
         "apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IPBlock", "metadata": {"name": name},
@@ -68,7 +68,7 @@ fn partner_a() -> Ip {
     )
 }
 
-/// One that a pod holds, and that asks for this address.
+/// An `IP` that a pod holds and that asks for this address.
 fn held(address: &str) -> Ip {
     let status = json!({"address": "203.0.113.7", "block": "office", "claimed": true, "assigned": true, "pod": "shop/web"});
     ip("partner-a", "uid-a", json!({"address": address}), status)
@@ -120,7 +120,7 @@ fn accepts_silently(verdict: Verdict) {
     assert_eq!(allowed, silently);
 }
 
-/// Every refusal names a way out; the sentence has this part.
+/// Checks that the verdict is a refusal that says what to do and contains this text. Returns the message.
 #[track_caller]
 fn rejects(verdict: Verdict, sentence_part: &str) -> String {
     let denial = verdict.expect_err(sentence_part);

@@ -1,4 +1,4 @@
-//! What an object says that cannot be meant is refused at once, and what it has said before stays as it is.
+//! Impossible values are refused where they are new. Earlier values are accepted.
 //! Rules: R8.16, R8.17.
 
 use serde_json::{Value, json};
@@ -15,8 +15,8 @@ fn named(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
 
-/// A new object that is changed so, one that becomes so, and one that has been so and is changed in another way:
-/// the verdicts.
+/// The verdicts on three requests: a new object with this value, an update to this value, and another update of an
+/// object that has this value already.
 fn verdicts<T: Clone>(
     plain: &T,
     change: impl Fn(&mut T),
@@ -63,7 +63,7 @@ fn of_block(change: impl Fn(&mut IpBlock)) -> (Verdict, Verdict, Verdict) {
 fn refused_when_it_is_new((create, edit, later): (Verdict, Verdict, Verdict), words: &str) {
     rejects(create, words);
     rejects(edit, words);
-    // Written before this was looked at.
+    // The value was written before this check existed.
     accepts(later);
 }
 
@@ -126,14 +126,14 @@ fn take_from_names_an_interface() {
     let (create, edit, _) = of_ip(taking("eni-0123456789abcdef0"));
     accepts_silently(create);
     accepts_silently(edit);
-    // Once it was used the controller takes it off, whatever it was.
+    // The controller removes a used annotation, even if its value would be refused now.
     let mut old = held("203.0.113.7");
     let new = old.clone();
     taking("yes")(&mut old);
     accepts_silently(validate_ip(&Change::Update { old, new }, &office()));
 }
 
-/// What both webhooks say of a new pod with these annotations.
+/// The verdicts of both webhooks on a new pod with these annotations.
 #[track_caller]
 fn new_pod(annotations: Value) -> [Verdict; 2] {
     let pod = pod(annotations, json!({}));
@@ -149,7 +149,7 @@ fn a_similar_annotation_is_refused_with_the_right_one() {
     for verdict in new_pod(json!({"ip.wgtwo.com/IP": "partner-a"})) {
         assert_eq!(rejects(verdict, "is not known"), said);
     }
-    // So it is beside the right one.
+    // The same if the right annotation is there too.
     let both = json!({"ip.wgtwo.com/ip": "partner-a", "ip.wgtwo.com/hand-over": "running"});
     for verdict in new_pod(both) {
         rejects(verdict, "did you mean ip.wgtwo.com/handover?");

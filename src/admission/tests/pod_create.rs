@@ -1,4 +1,4 @@
-//! A new pod that asks for an address is given what it needs, exactly that, or a way out.
+//! A new pod that asks for an address gets exactly what it needs, or a refusal that says what to do.
 
 use json_patch::Patch;
 use k8s_openapi::api::core::v1::Pod;
@@ -117,7 +117,7 @@ fn existing_values_stay_and_are_extended() {
             {"op": "add", "path": LABEL, "value": "partner-a"},
             {"op": "add", "path": "/metadata/annotations/ip.wgtwo.com~1ip-uid", "value": "uid-a"},
             {"op": "add", "path": "/spec/readinessGates/-", "value": {"conditionType": "ip.wgtwo.com/attached"}},
-            // The second term is empty and fits no node: it must stay so.
+            // The second term is empty and matches no node. It must stay empty.
             {"op": "add", "path": format!("{terms}/0/matchExpressions/-"), "value": on_block()},
             {"op": "add", "path": format!("{terms}/2/matchExpressions"), "value": [on_block()]},
         ])
@@ -204,7 +204,7 @@ fn mutation_is_idempotent_and_passes_the_validation() {
         );
         accepts_silently(mutate(&once, &snapshot));
         accepts_silently(validate(&once, &snapshot));
-        // Noted once, where the pod is as it will be stored.
+        // Only the validating review writes it to the audit log, because it sees the final pod.
         assert_eq!(accepts(mutate(&once, &snapshot)).granted, None);
         let granted = accepts(validate(&once, &snapshot)).granted;
         let granted = granted.expect("it is granted");

@@ -1,4 +1,4 @@
-//! A pod that cannot have the address that it asks for is refused when it is created, with a way out.
+//! A pod that cannot have the address that it asks for is refused at creation, with a message that says what to do.
 
 use serde_json::{Value, json};
 
@@ -40,7 +40,7 @@ fn a_namespace_that_ip_and_block_allow_can_use_the_ip() {
     accepts(mutate(&asking(json!({})), &snapshot_of([open], [office])));
 }
 
-/// Found by fuzzing: its patch could not be applied.
+/// Found by fuzzing: the patch of such a pod could not be applied.
 #[test]
 fn a_pod_without_a_spec_is_refused_with_a_reason() {
     let mut bare = asking(json!({}));
@@ -141,7 +141,7 @@ fn a_placement_that_contradicts_the_block_is_refused() {
         ),
         "may not run on nodes",
     );
-    // One alternative that fits is enough.
+    // One matching term is enough.
     let fits = json!([{"key": "role", "operator": "Exists"}]);
     accepts(mutate(
         &asking(required(

@@ -1,5 +1,5 @@
-//! Whatever pod comes: mutating it twice is mutating it once, nothing else in it changes, and every
-//! refusal says what to do next.
+//! For every pod: a second mutation changes nothing, no other part of the pod changes, and every refusal
+//! says what to do next.
 
 use k8s_openapi::api::core::v1::Pod;
 use proptest::prelude::*;
@@ -144,8 +144,8 @@ fn snapshots() -> impl Strategy<Value = Snapshot> {
     })
 }
 
-/// The pod without anything that admission may put there. What it may only have created, and is
-/// empty now, goes too.
+/// The pod without everything that admission may add. Parents that are empty afterwards are removed too,
+/// because admission may have created them.
 fn rest(mut pod: Value, snapshot: &Snapshot) -> Value {
     let chosen = snapshot
         .block("office")
@@ -193,7 +193,7 @@ fn rest(mut pod: Value, snapshot: &Snapshot) -> Value {
     prune(pod)
 }
 
-/// Without empty objects, lists and nulls.
+/// Removes empty objects, empty lists and nulls.
 fn prune(value: Value) -> Value {
     let empty = |value: &Value| match value {
         Value::Object(fields) => fields.is_empty(),
@@ -215,7 +215,7 @@ fn prune(value: Value) -> Value {
     }
 }
 
-/// The terms that fit no node.
+/// For each term, whether it matches no node.
 fn hopeless(pod: &Pod) -> Vec<bool> {
     let affinity = pod
         .spec

@@ -1,5 +1,5 @@
-//! Admission and the controller read a spec in the same way: a spec that is granted can be read, and a spec that cannot
-//! be read is denied.
+//! Admission and the controller read a spec in the same way: the controller can read every spec that admission allows,
+//! and admission denies every spec that the controller cannot read.
 
 use kube::core::DynamicObject;
 use proptest::prelude::*;
@@ -12,7 +12,7 @@ use crate::admission::{Change, Snapshot};
 use crate::api::read as reader;
 use crate::api::{Ip, IpBlock};
 
-/// As the API server stores it: with an identity, and without the status that was sent.
+/// The object as the API server stores it: with an identity, without the status of the request.
 fn stored(kind: &str, spec: &Value) -> DynamicObject {
     read(json!({
         "apiVersion": "ip.wgtwo.com/v1alpha1", "kind": kind,
@@ -25,7 +25,7 @@ fn created<K: serde::de::DeserializeOwned>(kind: &str, spec: &Value) -> Option<K
     serde_json::from_value(object).ok()
 }
 
-/// Texts of addresses, CIDRs, names and times, for any field: right, wrong and empty.
+/// Texts for any field: valid and invalid addresses, CIDRs, names and times, and the empty text.
 fn text() -> impl Strategy<Value = Value> {
     proptest::sample::select(vec![
         json!("203.0.113.9"),
@@ -45,7 +45,7 @@ fn text() -> impl Strategy<Value = Value> {
     ])
 }
 
-/// A spec with some of these fields; the first text of each is one that the field can have.
+/// A spec with some of these fields. The first text of each field is a valid value.
 fn spec(fields: [(&'static str, Value); 4]) -> impl Strategy<Value = Value> {
     let field = |(name, good): (&'static str, Value)| {
         let value = prop_oneof![2 => Just(Some(good)), 1 => text().prop_map(Some), 1 => Just(None)];
@@ -87,7 +87,7 @@ fn block_is_read(spec: &Value) -> bool {
     reader::block(&stored("IPBlock", spec)).is_ok_and(|block| block.spec.is_ok())
 }
 
-/// Whether admission grants such an `IP`, new or in place of another. An object that is no `IP` is denied.
+/// Whether admission allows such an `IP`, as a creation or as an update. An object that is not an `IP` is denied.
 fn ip_is_granted(spec: &Value) -> bool {
     let Some(new) = created::<Ip>("IP", spec) else {
         return false;

@@ -1,4 +1,4 @@
-//! Every body is answered with a review, whatever it is.
+//! Every body is answered with a review, also a body that is not valid.
 
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};

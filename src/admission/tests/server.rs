@@ -1,4 +1,4 @@
-//! Over TLS: a slow client does not delay others, and a shutdown finishes the requests that were begun.
+//! Tests over TLS: a slow client does not delay others, and a shutdown finishes the requests that were begun.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::admission::{ClusterReader, Dependencies, End, Right, Rights, Snapshot
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Objects that are read only after the test releases the read.
+/// A reader whose reads wait until the test releases them.
 #[derive(Clone, Default)]
 pub struct Held {
     pub asked: Arc<Notify>,
@@ -107,7 +107,7 @@ impl Served {
     }
 }
 
-/// A review as the API server sends it: the connection can be kept.
+/// A review as the API server sends it, without a request to close the connection.
 pub fn kept() -> String {
     let body = review(&asking(json!({})));
     let length = body.len();
@@ -160,7 +160,7 @@ async fn requests_before_the_shutdown_are_answered() {
     while TcpStream::connect(served.address).await.is_ok() {
         tokio::task::yield_now().await;
     }
-    // However often it is its turn, it does not end before the answer is out.
+    // It does not end before the answer is sent, however often the task runs.
     for _ in 0..10_000 {
         tokio::task::yield_now().await;
         assert!(!served.task.is_finished(), "ended with a request open");
@@ -171,7 +171,7 @@ async fn requests_before_the_shutdown_are_answered() {
     served.task.await.unwrap().unwrap();
 }
 
-/// Whether the server ended the connection, however it did.
+/// Checks that the server ended the connection, cleanly or not.
 pub async fn expect_ended(stream: &mut TlsStream<TcpStream>) {
     let mut rest = Vec::new();
     let ended = tokio::time::timeout(LIMIT, stream.read_to_end(&mut rest));
@@ -189,7 +189,7 @@ async fn a_slow_request_head_times_out() {
             break;
         }
         if byte == b'\n' {
-            // No end of a head is sent.
+            // The head stays incomplete.
             slow.write_all(b"x: ").await.ok();
         }
         tokio::time::sleep(Duration::from_millis(200)).await;

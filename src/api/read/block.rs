@@ -1,4 +1,4 @@
-//! An `IPBlock`.
+//! Reads an `IPBlock`.
 
 use kube::core::DynamicObject;
 use mooring_plan::address::ParseError;
@@ -12,11 +12,11 @@ use super::{
 use crate::api::ipblock::FailoverAfterError;
 use crate::api::{IpBlockSpec, IpBlockStatus, names};
 
-/// Reads an `IPBlock`. A spec that cannot be read becomes a sentence; a status that cannot be read is
-/// read as empty, since all of it is derived and will be written again.
+/// Reads an `IPBlock`. If the spec cannot be read, the result contains a message. A status that cannot be read counts
+/// as empty, because the whole status is derived and will be written again.
 ///
 /// # Errors
-/// Its identity cannot be read.
+/// The identity of the block cannot be read.
 pub fn block(object: &DynamicObject) -> Result<Block, Unreadable> {
     read(object).map_err(|problem| problem.of("IPBlock", object))
 }
@@ -48,13 +48,13 @@ fn read(object: &DynamicObject) -> Result<Block, Problem> {
     })
 }
 
-/// A spec of an `IPBlock` that cannot be read. Each says what to write instead.
+/// Why the spec of an `IPBlock` cannot be read. Each message says what to write instead.
 #[derive(Debug, thiserror::Error)]
 pub enum UnreadableBlockSpec {
     /// The CIDR or an excluded entry cannot be read.
     #[error("spec.cidr or spec.excluded: {0}")]
     Range(ParseError),
-    /// `failoverAfter` is not a length of time.
+    /// `failoverAfter` is not a duration.
     #[error(transparent)]
     FailoverAfter(FailoverAfterError),
     /// The id of the subnet is empty.
@@ -62,7 +62,7 @@ pub enum UnreadableBlockSpec {
     NoSubnet,
 }
 
-/// Reads an `IPBlock`'s spec.
+/// Reads the spec of an `IPBlock`.
 ///
 /// # Errors
 /// A field cannot be read.

@@ -1,4 +1,4 @@
-//! An `IPBlock`'s status, both ways.
+//! Reads and writes the status of an `IPBlock`.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use mooring_plan::objects::BlockStatus;
@@ -48,10 +48,10 @@ pub fn read_block_status(status: &IpBlockStatus) -> BlockStatus {
     }
 }
 
-/// A merge patch's `status` that replaces ours in `before`.
+/// The `status` of a merge patch that replaces the fields of Mooring in `before`.
 ///
 /// # Errors
-/// It cannot be written as JSON.
+/// The status cannot be converted to JSON.
 pub fn block_status_patch(
     status: &BlockStatus,
     before: &IpBlockStatus,

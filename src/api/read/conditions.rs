@@ -1,4 +1,4 @@
-//! Conditions, without and with their times.
+//! Reads and writes conditions.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition as Written, Time};
 use mooring_plan::objects::Condition;
@@ -6,8 +6,8 @@ use mooring_plan::reason::Reason;
 
 use crate::api::conditions::{Saying, find};
 
-/// The condition of this type. One whose status or reason is not ours is read as absent, and so will be
-/// written again.
+/// The condition of this type. A condition with an unknown status or reason counts as absent, so that it is written
+/// again.
 pub(super) fn read(conditions: &[Written], kind: &str) -> Option<Condition> {
     let written = find(conditions, kind)?;
     let status = match written.status.as_str() {
@@ -23,8 +23,7 @@ pub(super) fn read(conditions: &[Written], kind: &str) -> Option<Condition> {
     })
 }
 
-/// The list with these conditions of Mooring, without its other conditions; conditions of others stay as they
-/// are.
+/// The list with exactly these conditions of Mooring. Conditions of others are kept.
 pub(super) fn write<'a>(
     before: &[Written],
     now: &Time,

@@ -1,4 +1,4 @@
-//! The spec of an `IP`.
+//! Reads the spec of an `IP`.
 
 use mooring_plan::address::{Address, ParseError, parse_address};
 use mooring_plan::cloud::Reassign;
@@ -8,10 +8,10 @@ use mooring_plan::objects::DesiredIp;
 use super::namespaces;
 use crate::api::IpSpec;
 
-/// A spec of an `IP` that cannot be read. Each says what to write instead.
+/// Why the spec of an `IP` cannot be read. Each message says what to write instead.
 #[derive(Debug, thiserror::Error)]
 pub enum UnreadableSpec {
-    /// The address is not IPv4 text in canonical form.
+    /// The address is not an IPv4 address in canonical form.
     #[error("spec.address: {0}")]
     Address(ParseError),
     /// Neither an address nor a block is given.
@@ -19,10 +19,10 @@ pub enum UnreadableSpec {
     Nothing,
 }
 
-/// Reads an `IP`'s spec.
+/// Reads the spec of an `IP`.
 ///
 /// # Errors
-/// Its address cannot be read, or it names neither an address nor a block.
+/// The address cannot be parsed, or the spec names neither an address nor a block.
 pub fn desired(spec: &IpSpec) -> Result<DesiredIp, UnreadableSpec> {
     let address = spec.address.as_deref().map(parse_address).transpose();
     let address = address.map_err(UnreadableSpec::Address)?;
@@ -46,7 +46,7 @@ pub fn desired(spec: &IpSpec) -> Result<DesiredIp, UnreadableSpec> {
     })
 }
 
-/// The address that a spec asks for; none where the spec cannot be read.
+/// The address that a spec asks for. None: it asks for none, or the spec cannot be read.
 #[must_use]
 pub fn desired_address(spec: &IpSpec) -> Option<Address> {
     desired(spec).ok()?.address

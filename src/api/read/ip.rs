@@ -1,4 +1,4 @@
-//! An `IP`.
+//! Reads an `IP`.
 
 use kube::core::DynamicObject;
 use mooring_plan::names::{InterfaceId, IpName, IpUid};
@@ -10,8 +10,8 @@ use super::{
 };
 use crate::api::{IpSpec, IpStatus, names};
 
-/// Reads an `IP`. A spec that cannot be read becomes a sentence in `desired`; a status that cannot be read
-/// makes the whole unreadable, since an address whose place is not known must not be taken for free.
+/// Reads an `IP`. If the spec cannot be read, `desired` contains a message. If the status cannot be read, the whole IP
+/// is unreadable, because an address whose place is not known must not count as free.
 ///
 /// # Errors
 /// Identity or status cannot be read.

@@ -1,4 +1,4 @@
-//! An `IP`'s status, both ways.
+//! Reads and writes the status of an `IP`.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use mooring_plan::address::Address;
@@ -17,7 +17,7 @@ use super::{Problem, conditions};
 use crate::api;
 use crate::api::conditions::{ATTACHED, READY, RESERVED};
 
-/// Every field of the status: one that is not said must be written as null, or a merge keeps it.
+/// All fields of the status. A field without a value must be written as null, because a merge patch keeps it otherwise.
 pub(super) const FIELDS: [&str; 17] = [
     "address",
     "block",
@@ -41,7 +41,7 @@ pub(super) const FIELDS: [&str; 17] = [
 /// Reads a status.
 ///
 /// # Errors
-/// A field that says where an address is cannot be read: it must not be taken for nowhere.
+/// A field for the place of an address cannot be read. It must not count as absent.
 pub fn read_ip_status(status: &api::IpStatus) -> Result<IpStatus, Problem> {
     Ok(IpStatus {
         address: status
@@ -64,7 +64,8 @@ pub fn read_ip_status(status: &api::IpStatus) -> Result<IpStatus, Problem> {
         refused: status.refused.as_ref().map(|refused| Refused {
             pod: PodUid::from(refused.pod_uid.as_str()),
             interface: InterfaceId::from(refused.network_interface_id.as_str()),
-            // The word is for people: that it was refused is what must not be lost.
+            // Keep the entry even if its reason is unknown: the reason is informative, but the refusal must not be
+            // lost.
             reason: Reason::from_word(&refused.reason).unwrap_or(Reason::AttachFailed),
         }),
         conditions: Conditions {
@@ -168,11 +169,11 @@ fn previous(entry: &api::Previous) -> Result<Previous, Problem> {
     })
 }
 
-/// A merge patch's `status` that replaces ours in `before` and leaves what other versions of Mooring
-/// may have put there.
+/// The `status` of a merge patch that replaces the fields of Mooring in `before`, and keeps fields of other versions of
+/// Mooring.
 ///
 /// # Errors
-/// It cannot be written as JSON.
+/// The status cannot be converted to JSON.
 pub fn ip_status_patch(
     status: &IpStatus,
     before: &api::IpStatus,
@@ -183,7 +184,7 @@ pub fn ip_status_patch(
     with_nulls(written, &FIELDS)
 }
 
-/// A patch must say null where nothing is to be, or the old value stays.
+/// Adds null for each field without a value, because a merge patch keeps the old value otherwise.
 pub(super) fn with_nulls(value: Value, fields: &[&str]) -> Result<Value, serde_json::Error> {
     let mut map: serde_json::Map<String, Value> = serde_json::from_value(value)?;
     for field in fields {
@@ -218,7 +219,7 @@ pub(super) fn write(
         claimed: claim.is_some(),
         pod: claim.map(|claim| claim.pod.to_string()),
         pod_uid: claim.map(|claim| claim.uid.to_string()),
-        // An id of 0 is that of a claim from before there were ids.
+        // An id of 0 is that of a claim that was written before ids existed.
         claim_id: claim
             .filter(|claim| claim.id != ClaimId::default())
             .map(|claim| claim.id.to_string()),

@@ -1,9 +1,8 @@
-//! The one reader from Kubernetes objects to the types that decisions are made of, and the writer of
-//! their status back.
+//! The only reader from Kubernetes objects to the types of `plan`, and the writer of their status.
 //!
-//! Objects come as [`DynamicObject`], so that one that does not match its schema is refused alone and
-//! by name, and no watch ends for it. What cannot be read is never taken for absent. The API server's are parsed as
-//! [`Reduced`]: without the fields that nothing here reads.
+//! The input is a [`DynamicObject`], so that an object that does not match its schema is refused alone and by name, and
+//! does not end a watch. An object that cannot be read never counts as absent. Objects of the API server are parsed as
+//! [`Reduced`]: without the fields that are not used.
 
 mod block;
 mod block_status;
@@ -40,13 +39,13 @@ use mooring_plan::objects::Namespaces;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// What a spec's `allowedNamespaces` says.
+/// Reads `allowedNamespaces` of a spec.
 #[must_use]
 pub fn namespaces(listed: Option<&[String]>) -> Namespaces {
     Namespaces::listed(listed.into_iter().flatten().map(String::as_str))
 }
 
-/// An object that cannot be read.
+/// An object cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("{kind} {name} cannot be read: {problem}")]
 pub struct Unreadable {
@@ -54,33 +53,33 @@ pub struct Unreadable {
     pub kind: &'static str,
     /// `namespace/name`, or the name alone.
     pub name: String,
-    /// What is wrong with it.
+    /// Why it cannot be read.
     #[source]
     pub problem: Problem,
 }
 
-/// What is wrong with an object.
+/// Why an object cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// Every object has this, and this one does not.
+    /// A field that every object must have is missing.
     #[error("it has no {0}")]
     Missing(&'static str),
-    /// A field holds what it cannot hold.
+    /// A field has an impossible value.
     #[error("{field} \"{text}\" is not {wanted}")]
     Field {
-        /// The field's path.
+        /// The path of the field.
         field: &'static str,
-        /// What stands there.
+        /// The value.
         text: String,
-        /// What would be right.
+        /// A description of valid values.
         wanted: &'static str,
     },
-    /// A part does not have the shape of its schema.
+    /// A part of the object does not match its schema.
     #[error("{part} does not match its schema")]
     Shape {
         /// `spec` or `status`.
         part: &'static str,
-        /// Where and why.
+        /// The position and the cause.
         #[source]
         source: serde_json::Error,
     },
@@ -111,10 +110,10 @@ fn uid(meta: &ObjectMeta) -> Result<&str, Problem> {
     meta.uid.as_deref().ok_or(Problem::Missing("metadata.uid"))
 }
 
-/// Reads a version. The API server's are comparable decimal numbers (Kubernetes 1.35, KEP-5504).
+/// Parses a resourceVersion, which is a comparable decimal number (Kubernetes 1.35, KEP-5504).
 ///
 /// # Errors
-/// It is not a decimal number.
+/// The text is not a decimal number.
 pub fn version(text: &str) -> Result<ResourceVersion, Problem> {
     text.parse()
         .map(ResourceVersion)
@@ -144,7 +143,7 @@ fn annotation<'a>(meta: &'a ObjectMeta, key: &str) -> Option<&'a str> {
     meta.annotations.as_ref()?.get(key).map(String::as_str)
 }
 
-/// Seconds since 1970; 0 where it does not say.
+/// Seconds since 1970. 0: the time is missing.
 fn created(meta: &ObjectMeta) -> i64 {
     let created = meta.creation_timestamp.as_ref();
     created.map_or(0, |time| time.0.as_second())
@@ -160,12 +159,12 @@ fn controller(meta: &ObjectMeta) -> Option<&OwnerReference> {
     owners.find(|owner| owner.controller == Some(true))
 }
 
-/// Is it of this kind of the API group `apps`?
+/// Whether the reference is of this kind of the API group `apps`.
 fn is_workload(owner: &OwnerReference, kind: &str) -> bool {
     owner.kind == kind && owner.api_version.starts_with("apps/")
 }
 
-/// A part of an object; `Ok(None)` where it is left out.
+/// Parses a part of an object. `Ok(None)`: it is left out.
 fn part<T: DeserializeOwned>(
     object: &DynamicObject,
     part: &'static str,

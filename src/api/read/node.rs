@@ -1,4 +1,4 @@
-//! A Node.
+//! Reads a Node.
 
 use k8s_openapi::api::core::v1::Taint;
 use kube::core::DynamicObject;
@@ -9,11 +9,11 @@ use serde::Deserialize;
 use super::{Fields, Kept, Problem, Unreadable, created, label, name, part, uid, version_of};
 use crate::api::names::{OUT_OF_SERVICE_EFFECT, OUT_OF_SERVICE_TAINT, OUT_OF_SERVICE_VALUE};
 
-/// Taint: the control plane has not heard of the node (Kubernetes, "Well-Known Labels").
+/// Taint of a node that the control plane cannot reach (Kubernetes, "Well-Known Labels").
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
 const INSTANCE_TYPE: &str = "node.kubernetes.io/instance-type";
 
-/// What is read of a Node. A write of taints keeps those of others, so that all of each is kept.
+/// The fields of a Node that are read. Taints are kept whole, because a write of taints must keep those of others.
 #[derive(Clone, Copy, Debug)]
 pub enum NodeFields {}
 
@@ -88,7 +88,7 @@ fn read(object: &DynamicObject) -> Result<Node, Problem> {
     })
 }
 
-/// The taint that fast failover sets. A person's has another value, or none.
+/// Whether fast failover has set the taint. The taint of a person has another value, or none.
 #[must_use]
 pub fn is_our_taint(taint: &Taint) -> bool {
     taint.key == OUT_OF_SERVICE_TAINT
@@ -96,8 +96,8 @@ pub fn is_our_taint(taint: &Taint) -> bool {
         && taint.value.as_deref() == Some(OUT_OF_SERVICE_VALUE)
 }
 
-/// The instance of a Node: the last part of `aws:///eu-west-1a/i-0123`. None where the provider is another or the id
-/// is no instance's.
+/// The instance of a Node: the last part of `aws:///eu-west-1a/i-0123`. None: it is another provider, or not the id of
+/// an instance.
 #[must_use]
 pub fn instance_of(provider_id: &str) -> Option<InstanceId> {
     let rest = provider_id.strip_prefix("aws://")?;

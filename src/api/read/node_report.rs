@@ -1,4 +1,4 @@
-//! An `IPNode`, as the report of a node part.
+//! Reads an `IPNode`, the report of a node part.
 
 use kube::core::DynamicObject;
 use mooring_plan::names::{ClaimId, IpName, NodeName, PodUid};
@@ -7,12 +7,12 @@ use mooring_plan::objects::{AddressReport, AddressState, NodeReport, ProbeOutcom
 use super::{Problem, Unreadable, name, part};
 use crate::api::{IpNodeStatus, ProbedAddress, ProgrammedAddress};
 
-/// The state of an address that is programmed. Every other one means that it is not.
+/// The state of a programmed address. All other states mean that it is not programmed.
 pub const PROGRAMMED: &str = "Programmed";
-/// The state of an address that cannot be programmed on this node, whatever changes there.
+/// The state of an address that cannot be programmed on this node at all.
 pub const UNSUPPORTED: &str = "Unsupported";
 
-/// Reads an `IPNode`. An entry that cannot be read counts as none, so that only its own IP waits.
+/// Reads an `IPNode`. An entry that cannot be read counts as absent, so that only its own IP waits.
 ///
 /// # Errors
 /// A part does not match its schema.
@@ -52,7 +52,7 @@ fn outcome(said: &ProbedAddress) -> ProbeOutcome {
     let round_trip = said.round_trip_milliseconds;
     ProbeOutcome {
         target: said.target.clone(),
-        // What is no address is certainly not the right one.
+        // A text that is not an address is certainly not the expected address.
         observed: said.observed.as_ref().and_then(|text| text.parse().ok()),
         round_trip: round_trip.and_then(|time| time.try_into().ok()),
         message: said.message.clone().unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! A pod.
+//! Reads a pod.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::api::names;
 
-/// What is read of a pod.
+/// The fields of a pod that are read.
 #[derive(Clone, Copy, Debug)]
 pub enum PodFields {}
 
@@ -42,7 +42,7 @@ impl Fields for PodFields {
     ];
 }
 
-// Types of their own: the code that reads a whole pod takes 1 MB.
+// Separate types, because the generated code that parses a whole pod takes 1 MB.
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -143,7 +143,7 @@ fn read(object: &DynamicObject) -> Result<Pod, Problem> {
         containers_running: all_running(&spec, &status),
         handover: match annotation(meta, names::HANDOVER_ANNOTATION) {
             Some(names::HANDOVER_RUNNING) => Handover::Running,
-            // Admission refuses any other word; one that got past it must not hurry a handover.
+            // Admission refuses other values. If one is stored all the same, use the later handover.
             _ => Handover::ContainersReady,
         },
         controller: controller(meta).map(|owner| {
@@ -178,7 +178,7 @@ fn gate(status: &PodStatus) -> Option<Gate> {
     })
 }
 
-/// The readiness gates besides ours whose conditions are not `True`.
+/// The readiness gates, except the one of Mooring, whose conditions are not `True`.
 fn unready_gates(spec: &PodSpec, status: &PodStatus) -> BTreeSet<String> {
     let gates = spec.readiness_gates.iter().flatten();
     gates

@@ -1,8 +1,8 @@
-//! An object of which only the fields that are used are kept while it is parsed.
+//! Parses an object and keeps only the fields that are used.
 //!
-//! A pod or a node as the API server sends it takes several times its text as a tree of values, and most of it is
-//! `managedFields`, containers and images. Whatever a kept field holds is accepted here: one object that does not match
-//! its schema must not hide the others of its list.
+//! A whole pod or Node as a tree of values takes several times the memory of its text, and most of it is
+//! `managedFields`, containers and images. Every value of a kept field is accepted here: one object that does not match
+//! its schema must not make its whole list unreadable.
 
 use std::borrow::Cow;
 use std::fmt::{self, Formatter};
@@ -16,22 +16,22 @@ use serde_json::{Map, Number, Value};
 
 use super::reduced_metadata::ReducedMetadata;
 
-/// What is kept of a value. A list keeps the same of each entry.
+/// The part of a value that is kept. For a list, the same part of each entry is kept.
 #[derive(Clone, Copy, Debug)]
 pub enum Kept {
-    /// All of it.
+    /// The whole value.
     All,
-    /// These fields, and of each what is said.
+    /// These fields, each with the part to keep.
     Fields(&'static [(&'static str, Kept)]),
 }
 
-/// What is kept of the objects of a kind.
+/// The fields that are kept of the objects of a kind.
 pub trait Fields: 'static {
-    /// What is kept beside the metadata.
+    /// The fields to keep in addition to the metadata.
     const KEPT: &'static [(&'static str, Kept)];
 }
 
-/// All of spec and status.
+/// Keeps all of spec and status.
 #[derive(Clone, Copy, Debug)]
 pub enum Whole {}
 
@@ -132,7 +132,7 @@ impl<'de> Visitor<'de> for ObjectVisitor {
     }
 }
 
-/// Takes the value of this key into `kept`, or past it.
+/// Parses the value of this key into `kept`, or skips it.
 fn keep<'de, A: MapAccess<'de>>(
     fields: &[(&str, Kept)],
     key: String,

@@ -1,4 +1,4 @@
-//! The metadata that is used.
+//! Removes the metadata that is not used.
 
 use std::collections::BTreeMap;
 
@@ -6,10 +6,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use kube::api::ObjectMeta;
 use serde::Deserialize;
 
-/// What `kubectl apply` keeps of the whole object, as text.
+/// Annotation in which `kubectl apply` stores the whole object as text.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// Without `managedFields`, which are most of a small object, and what `kubectl` alone reads.
+/// Removes `managedFields`, which are most of a small object, and the annotation that only `kubectl` reads.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ReducedMetadata {

@@ -1,4 +1,4 @@
-//! A `ReplicaSet`.
+//! Reads a `ReplicaSet`.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelectorRequirement};
 use kube::core::DynamicObject;
@@ -8,12 +8,12 @@ use serde::Deserialize;
 
 use super::{Fields, Kept, Problem, Unreadable, annotation, controller, is_workload, part, uid};
 
-/// Annotation that the Deployment's controller keeps: the rollout that a `ReplicaSet` belongs to.
+/// Annotation of the Deployment controller: the revision of a `ReplicaSet`.
 const REVISION: &str = "deployment.kubernetes.io/revision";
-/// Label that tells the `ReplicaSet`s of one Deployment apart.
+/// Label that distinguishes the `ReplicaSet`s of one Deployment.
 const TEMPLATE_HASH: &str = "pod-template-hash";
 
-/// What is read of a `ReplicaSet`: its template is a whole pod.
+/// The fields of a `ReplicaSet` that are read. Its template, a whole pod, is not.
 #[derive(Clone, Copy, Debug)]
 pub enum ReplicaSetFields {}
 
@@ -50,15 +50,16 @@ fn read(object: &DynamicObject) -> Result<ReplicaSet, Problem> {
         revision: annotation(meta, REVISION)
             .and_then(|text| text.parse().ok())
             .unwrap_or_default(),
-        // Left out means one (Kubernetes API reference, ReplicaSetSpec).
+        // The default is 1 (Kubernetes API reference, ReplicaSetSpec).
         replicas: spec
             .replicas
             .map_or(1, |replicas| u64::try_from(replicas).unwrap_or_default()),
     })
 }
 
-/// A label selector that finds every `ReplicaSet` of the same Deployment, and perhaps others: its own
-/// without the label that tells them apart. None where nothing is left to select by: any may be of it.
+/// A label selector that matches all `ReplicaSet`s of the same Deployment, and perhaps others: the selector of this one
+/// without the label that distinguishes them. None: nothing is left to select by, so every `ReplicaSet` may belong to
+/// it.
 ///
 /// # Errors
 /// The spec does not match its schema.
@@ -80,7 +81,8 @@ pub fn template_selector(object: &DynamicObject) -> Result<Option<String>, Unrea
     Ok((!terms.is_empty()).then(|| terms.join(",")))
 }
 
-/// As it stands in a selector's text. One of another operator is left out: more is found then.
+/// The requirement as text of a selector. A requirement with an unknown operator is left out, so that more objects
+/// match.
 fn term(expression: &LabelSelectorRequirement) -> Option<String> {
     let key = &expression.key;
     let values = expression.values.as_deref().unwrap_or_default().join(",");

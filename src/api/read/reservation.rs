@@ -1,4 +1,4 @@
-//! An `IPAddress` of Kubernetes' own: the reservation of an address.
+//! Reads an `IPAddress` of Kubernetes, which is the reservation of an address.
 
 use k8s_openapi::api::networking::v1::{IPAddressSpec, ParentReference};
 use kube::core::DynamicObject;
@@ -9,18 +9,18 @@ use mooring_plan::objects::Reservation;
 use super::{Problem, Unreadable, has_finalizer, label, name, part, uid, version_of};
 use crate::api::names;
 
-/// The plural of `IP`, as references have it.
+/// The plural of `IP`, which references use.
 const IPS: &str = "ips";
 
 /// Reads an `IPAddress`.
 ///
 /// # Errors
-/// Its name is no IPv4 address, its identity is missing, or its spec does not match its schema.
+/// The name is not an IPv4 address, the identity is missing, or the spec does not match its schema.
 pub fn reservation(object: &DynamicObject) -> Result<Reservation, Unreadable> {
     read(object).map_err(|problem| problem.of("IPAddress", object))
 }
 
-/// A reference to an `IP`, as an `IPAddress` has it.
+/// A reference to an `IP`, in the form of an `IPAddress`.
 #[must_use]
 pub fn parent(ip: &IpName) -> ParentReference {
     ParentReference {
@@ -63,7 +63,7 @@ fn read(object: &DynamicObject) -> Result<Reservation, Problem> {
     })
 }
 
-/// "IP partner-a", "Service default/kubernetes", or the reference as it stands.
+/// The reference as text: "IP partner-a", "Service default/kubernetes", or its fields.
 fn in_words(parent: &ParentReference) -> String {
     let group = parent.group.as_deref().unwrap_or_default();
     let kind = match (group, parent.resource.as_str()) {

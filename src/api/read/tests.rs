@@ -1,4 +1,4 @@
-//! Objects as an API server would send them, well formed and not.
+//! Tests with valid and invalid objects of an API server.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;

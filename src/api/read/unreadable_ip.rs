@@ -1,4 +1,4 @@
-//! An `IP` whose status cannot be read: what is known of it all the same, and where that is said.
+//! An `IP` whose status cannot be read: reads the parts that are known, and writes a condition that reports it.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::core::DynamicObject;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::version_of;
 use crate::api::conditions::{READY, Saying, find};
 
-/// What is known of it; None where not even its identity can be read.
+/// Reads the known parts. None: the identity cannot be read either.
 #[must_use]
 pub fn unreadable_ip(object: &DynamicObject, problem: String) -> Option<UnreadableIp> {
     let meta = &object.metadata;
@@ -32,7 +32,7 @@ pub fn unreadable_ip(object: &DynamicObject, problem: String) -> Option<Unreadab
     })
 }
 
-/// The merge patch by which it says so: the conditions, and nothing else of the status.
+/// The merge patch that reports it. It changes only the conditions of the status. None: there is no status.
 #[must_use]
 pub fn unreadable_ip_patch(object: &DynamicObject, message: &str, now: &Time) -> Option<Value> {
     let mut conditions = conditions(object);
@@ -51,7 +51,7 @@ pub fn unreadable_ip_patch(object: &DynamicObject, message: &str, now: &Time) ->
     status.map(|_| json!({"status": {"conditions": conditions}}))
 }
 
-/// Those that can be read: nothing but a sentence is lost with one that cannot.
+/// The conditions that can be read. The others are lost, which only loses messages.
 fn conditions(object: &DynamicObject) -> Vec<Condition> {
     let written = object.data.pointer("/status/conditions");
     let written = written.and_then(Value::as_array).into_iter().flatten();

@@ -1,4 +1,5 @@
-//! Reading answers: what EC2 always sends must be there. An empty answer is an error, never an absence.
+//! Reads answers of EC2. A field that EC2 always sends must exist: an empty answer is an error and never means that an
+//! object does not exist.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -8,7 +9,7 @@ use mooring_plan::outcome::Action;
 use super::failure::unreadable;
 use crate::cloud::CloudError;
 
-/// One call's answer, for saying what it lacks.
+/// The answer to one call, for error messages.
 #[derive(Clone, Copy)]
 pub(super) struct Answer<'a> {
     pub action: Action,
@@ -16,7 +17,7 @@ pub(super) struct Answer<'a> {
 }
 
 impl Answer<'_> {
-    /// A part that every answer has.
+    /// A part that every answer must have.
     pub fn has<T>(self, part: Option<T>, what: &str) -> Result<T, CloudError> {
         part.ok_or_else(|| {
             unreadable(
@@ -27,7 +28,7 @@ impl Answer<'_> {
         })
     }
 
-    /// The one that was asked for.
+    /// The object that was requested, which the answer must contain.
     pub fn shows<T>(self, found: Option<T>) -> Result<T, CloudError> {
         found.ok_or_else(|| {
             unreadable(
@@ -38,7 +39,7 @@ impl Answer<'_> {
         })
     }
 
-    /// A part that every answer has, read as what it must be.
+    /// Parses a part that every answer must have.
     pub fn reads<T, E>(self, text: &str, what: &str) -> Result<T, CloudError>
     where
         T: std::str::FromStr<Err = E>,
@@ -53,7 +54,7 @@ impl Answer<'_> {
         })
     }
 
-    /// Every one of `asked` is among the `got`.
+    /// Checks that `got` contains all of `asked`.
     pub fn covers<'b, T>(
         self,
         asked: &'b [T],
@@ -73,7 +74,7 @@ impl Answer<'_> {
         }
     }
 
-    /// The token of the next page, which must be another than the one before.
+    /// The token of the next page. It must differ from the token of the page before.
     pub fn next_page(
         self,
         sent: Option<&str>,
@@ -90,7 +91,7 @@ impl Answer<'_> {
     }
 }
 
-/// What a call was made for: the names, comma-separated.
+/// The names that a call was made for, comma-separated.
 pub(super) fn list<T: Display>(names: &[T]) -> String {
     names
         .iter()

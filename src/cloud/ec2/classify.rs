@@ -1,32 +1,31 @@
-//! What an answer of EC2 means for the call that it answers.
+//! Classifies answers of EC2.
 //! Rules: R1.5, R5.2, R5.3.
 //!
-//! EC2 tells its refusals apart by a code and, under `InvalidParameterValue`, only by an English
-//! sentence. Those sentences are not part of its documented interface, so they are matched by the
-//! words that carry them, and an unforeseen sentence never counts as success.
+//! EC2 distinguishes its refusals by a code, and under `InvalidParameterValue` only by an English
+//! sentence. Those sentences are not part of the documented API, so they are matched by their
+//! characteristic words, and an unknown sentence never counts as success.
 
 use mooring_plan::outcome::{Action, Outcome};
 
-/// Codes of our own, for answers that carry none of EC2's.
+/// Codes of Mooring, for failures without a code of EC2.
 pub mod code {
-    /// No answer in time.
+    /// There was no answer in time.
     pub const TIMEOUT: &str = "Timeout";
     /// The connection could not be made, or broke.
     pub const CONNECTION: &str = "ConnectionLost";
-    /// There was an answer, and it cannot be read or lacks what was asked for.
+    /// The answer cannot be parsed, or lacks a required part.
     pub const UNREADABLE: &str = "UnreadableAnswer";
-    /// The request was never sent: there are no credentials to sign it with.
+    /// The request was not sent, because there are no credentials.
     pub const NO_CREDENTIALS: &str = "NoCredentials";
-    /// The request was never sent: it could not be built.
+    /// The request was not sent, because it could not be built.
     pub const NOT_SENT: &str = "NotSent";
-    /// EC2 answered that it failed itself (HTTP 5xx), whatever code it gave.
+    /// EC2 answered with an internal error (HTTP 5xx) without a code.
     pub const SERVER_ERROR: &str = "ServerError";
 }
 
-/// What an error of EC2, or one of [`code`], means for `action`.
+/// The outcome of an error code of EC2, or of one of [`code`], for `action`.
 ///
-/// A code that is not known counts as [`Outcome::Unknown`], the one answer that is always safe: it
-/// leads to a read before anything else.
+/// An unknown code is [`Outcome::Unknown`], which is always safe: a read follows before any other step.
 #[must_use]
 pub fn classify(action: Action, code: &str, message: &str) -> Outcome {
     let code = code.strip_prefix("Client.").unwrap_or(code);
@@ -77,14 +76,14 @@ pub fn classify(action: Action, code: &str, message: &str) -> Outcome {
         | "UnsupportedOperation"
         | "ValidationError"
         | "DryRunOperation" => Outcome::Invalid,
-        // EC2's convention for a request that it understood and turned down (API error codes).
+        // The convention of EC2 for a valid request that it refuses (API error codes).
         _ if code.starts_with("Invalid") || code.starts_with("Missing") => Outcome::Invalid,
         _ => Outcome::Unknown,
     }
 }
 
-/// The sentences under `InvalidParameterValue`. "move is not allowed" and "does not fall within" were
-/// seen in public projects; the others are not confirmed on a real account.
+/// Classifies the sentences under `InvalidParameterValue`. "move is not allowed" and "does not fall within" were
+/// seen in public projects. The others are not confirmed on a real account.
 fn invalid_value(action: Action, message: &str) -> Outcome {
     let says = |words: &str| contains(message, words);
     match action {
@@ -94,7 +93,7 @@ fn invalid_value(action: Action, message: &str) -> Outcome {
         Action::Assign if says("does not fall within") || says("subnet's address range") => {
             Outcome::NotInSubnet
         }
-        // Before "not assigned": a primary address is on the ENI, so that nothing is done.
+        // Check this before "not assigned": a primary address is on the ENI, so it was not unassigned.
         Action::Unassign if says("primary") => Outcome::Primary,
         Action::Unassign
             if says("not assigned to")
@@ -107,7 +106,7 @@ fn invalid_value(action: Action, message: &str) -> Outcome {
     }
 }
 
-/// Whether `words`, which are lower case, stand in `text`, in whatever case.
+/// Whether `text` contains `words`, without regard to case. `words` must be lower case.
 fn contains(text: &str, words: &str) -> bool {
     text.as_bytes()
         .windows(words.len())

@@ -1,4 +1,4 @@
-//! The SDK's client, with timeouts, retries and counts.
+//! The SDK client, with timeouts, retries and metrics.
 //! Rule: R5.1.
 
 use std::time::{Duration, Instant};
@@ -16,12 +16,12 @@ use super::failure;
 use crate::cloud::CloudError;
 use crate::metrics::Metrics;
 
-/// How long a call may take, the SDK's retries included. The lease must outlast it.
+/// Time limit of a call, including the retries of the SDK. It must be shorter than the lease duration.
 pub const OPERATION_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long one attempt may take. The SDK has no limit of its own but for connecting.
+/// Time limit of one attempt. The SDK itself limits only the connect time.
 pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// EC2 in one account and region.
+/// A client of EC2 for one account and region.
 #[derive(Clone, Debug)]
 pub struct Ec2 {
     pub(super) client: Client,
@@ -29,8 +29,8 @@ pub struct Ec2 {
 }
 
 impl Ec2 {
-    /// EC2 as the environment describes it: endpoint, region and credentials by the SDK's usual chain.
-    /// Nothing is called yet; what is missing shows at the first call.
+    /// A client from the environment: endpoint, region and credentials from the default chain of the SDK.
+    /// No call is made yet. A missing setting causes an error at the first call.
     pub async fn from_environment(metrics: Metrics) -> Self {
         Self::new(
             &aws_config::load_defaults(BehaviorVersion::latest()).await,
@@ -38,7 +38,7 @@ impl Ec2 {
         )
     }
 
-    /// EC2 as a configuration describes it, with timeouts and retries of our own.
+    /// A client from a configuration, with the timeouts and retries of Mooring.
     #[must_use]
     pub fn new(config: &SdkConfig, metrics: Metrics) -> Self {
         let timeouts = TimeoutConfig::builder()
@@ -55,7 +55,7 @@ impl Ec2 {
         }
     }
 
-    /// Waits for an answer, counts it, and says what a failure means.
+    /// Waits for an answer, counts it, and classifies a failure.
     pub(super) async fn answer<T, E>(
         &self,
         action: Action,
@@ -79,7 +79,7 @@ impl Ec2 {
     }
 }
 
-/// The SDK's own retries would repeat a mutating call before its outcome is looked at.
+/// Disables the retries of the SDK, which would repeat a mutating call before its outcome is handled.
 pub(super) fn never_again() -> Builder {
     Builder::new().retry_config(RetryConfig::disabled())
 }

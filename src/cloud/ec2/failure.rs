@@ -1,4 +1,4 @@
-//! From the SDK's errors to what they mean.
+//! Converts errors of the SDK.
 
 use std::error::Error as StdError;
 
@@ -10,7 +10,7 @@ use mooring_plan::outcome::{Action, Outcome};
 use super::classify::{classify, code};
 use crate::cloud::CloudError;
 
-/// What an error of the SDK means. `object` says what the call was made for.
+/// Converts an error of the SDK. `object` says what the call was made for.
 pub(super) fn from_sdk<E>(
     action: Action,
     object: &str,
@@ -30,10 +30,10 @@ where
         Some(message) => message.to_owned(),
         None => sentence(&code, status, &error),
     };
-    // Every other sentence says already what lies beneath.
+    // All other sentences contain the cause already.
     let says_more = code == code::TIMEOUT;
     let outcome = match (classify(action, &code, &message), status) {
-        // EC2 answers a throttled call with 503 too, and that one was surely not executed.
+        // EC2 also answers a throttled call with 503. Such a call was certainly not executed.
         (Outcome::Throttled, _) => Outcome::Throttled,
         (_, Some(500..)) => Outcome::Unknown,
         (outcome, _) => outcome,
@@ -48,7 +48,7 @@ where
     }
 }
 
-/// An answer that was read but lacks something that every answer has.
+/// The error for an answer that lacks a part that every answer has.
 pub(super) fn unreadable(action: Action, object: &str, message: impl Into<String>) -> CloudError {
     CloudError {
         action,
@@ -70,7 +70,7 @@ where
             _ if context.raw().status().as_u16() >= 500 => code::SERVER_ERROR,
             _ => code::UNREADABLE,
         },
-        // Whatever went wrong there, the request never left: also while credentials were looked for.
+        // If the credentials could not be loaded, the request was never sent, whatever the error was.
         _ if lacks_credentials(error) => code::NO_CREDENTIALS,
         SdkError::ConstructionFailure(_) => code::NOT_SENT,
         SdkError::TimeoutError(_) => code::TIMEOUT,

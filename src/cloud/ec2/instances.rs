@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use aws_sdk_ec2::primitives::DateTimeFormat;
 use aws_sdk_ec2::types::{InstanceStateName, InstanceType as TypeName, SummaryStatus};
 use mooring_plan::cloud::InstanceState;
+use mooring_plan::ec2::TYPES_AT_ONCE;
 use mooring_plan::names::{InstanceId, InstanceType};
 use mooring_plan::outcome::Action;
 
@@ -13,11 +14,8 @@ use super::client::Ec2;
 use super::failure::unreadable;
 use crate::cloud::CloudError;
 
-/// Names in one request, the most that `DescribeInstanceTypes` takes (EC2 API reference).
-const BATCH: usize = 100;
-
 impl Ec2 {
-    /// The state of an instance. One that the answer lacks is an error, not a termination.
+    /// The state of an instance. An answer without the instance is an error, not a termination.
     ///
     /// # Errors
     /// [`mooring_plan::outcome::Outcome::InstanceNotFound`] if EC2 does not know it.
@@ -55,8 +53,8 @@ impl Ec2 {
         }
     }
 
-    /// Since when a status check of an instance fails, in the words of EC2: the earliest moment, where several fail.
-    /// The check of its volumes is not looked at: the machine can work without them.
+    /// Since when a status check of an instance fails, as EC2 writes it. If several checks fail, the earliest time.
+    /// None: no check fails. The check of its volumes is ignored, because the instance can work without them.
     ///
     /// # Errors
     /// [`mooring_plan::outcome::Outcome::InstanceNotFound`] if EC2 does not know it.
@@ -86,7 +84,7 @@ impl Ec2 {
             }
             let failed = check.details.unwrap_or_default().into_iter();
             let moments = failed.filter_map(|detail| detail.impaired_since);
-            // EC2 may leave the moment out: it fails all the same.
+            // EC2 may omit the time. The check fails even so.
             let earliest = moments.min().map_or(Ok(String::new()), |moment| {
                 moment.fmt(DateTimeFormat::DateTime)
             });
@@ -102,16 +100,17 @@ impl Ec2 {
         Ok(since)
     }
 
-    /// How many IPv4 addresses, the primary one among them, each interface of these types can have.
+    /// The most IPv4 addresses, including the primary one, that an interface of each of these types can have.
     ///
     /// # Errors
-    /// [`mooring_plan::outcome::Outcome::Invalid`] if EC2 does not know one of them: it then answers for none.
+    /// [`mooring_plan::outcome::Outcome::Invalid`] if EC2 does not know one of the types: then it answers for none of
+    /// them.
     pub async fn address_limits(
         &self,
         types: &[InstanceType],
     ) -> Result<BTreeMap<InstanceType, u32>, CloudError> {
         let mut limits = BTreeMap::new();
-        for types in types.chunks(BATCH) {
+        for types in types.chunks(TYPES_AT_ONCE) {
             let object = list(types);
             let answer = Answer {
                 action: Action::DescribeInstanceTypes,

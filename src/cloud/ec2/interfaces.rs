@@ -10,22 +10,22 @@ use super::answer::{Answer, list};
 use super::client::{Ec2, never_again};
 use crate::cloud::CloudError;
 
-/// Interfaces in one page, which is the most there can be (EC2 API reference, `DescribeNetworkInterfaces`).
+/// Interfaces in one page, the maximum (EC2 API reference, `DescribeNetworkInterfaces`).
 const PAGE: i32 = 1000;
 
 impl Ec2 {
-    /// Attaches all of `addresses` to one interface, or none of them. Attaching one that is there already
-    /// succeeds (EC2 API reference, `AssignPrivateIpAddresses`). Without addresses no call is made.
+    /// Assigns all of `addresses` to one interface, or none of them. To assign an address that the interface already
+    /// has succeeds (EC2 API reference, `AssignPrivateIpAddresses`). Without addresses no call is made.
     ///
     /// # Errors
-    /// What the answer means is in [`CloudError::outcome`].
+    /// [`CloudError::outcome`] contains the classified answer.
     pub async fn assign(
         &self,
         interface: &InterfaceId,
         addresses: &[Address],
         reassign: Reassign,
     ) -> Result<(), CloudError> {
-        // Without an address EC2 would refuse, or choose one itself if a count were given.
+        // Without an address EC2 would refuse the request, or choose an address if a count is given.
         if addresses.is_empty() {
             return Ok(());
         }
@@ -43,10 +43,10 @@ impl Ec2 {
             .map(drop)
     }
 
-    /// Takes all of `addresses` off one interface, or none of them. Without addresses no call is made.
+    /// Unassigns all of `addresses` from one interface, or none of them. Without addresses no call is made.
     ///
     /// # Errors
-    /// [`mooring_plan::outcome::Outcome::Done`] if an address was not there.
+    /// [`mooring_plan::outcome::Outcome::Done`] if an address was not on the interface.
     pub async fn unassign(
         &self,
         interface: &InterfaceId,
@@ -68,10 +68,10 @@ impl Ec2 {
             .map(drop)
     }
 
-    /// Every interface of a subnet.
+    /// Lists all interfaces of a subnet.
     ///
     /// # Errors
-    /// A page that fails fails the whole.
+    /// If one page fails, the whole list fails.
     pub async fn interfaces(&self, subnet: &SubnetId) -> Result<Vec<Interface>, CloudError> {
         let answer = Answer {
             action: Action::DescribeInterfaces,

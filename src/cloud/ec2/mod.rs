@@ -1,5 +1,5 @@
-//! EC2, by its SDK. Each call is one request, or for a list as many as there are pages; none waits for a token: that
-//! is the engine's decision.
+//! Calls of EC2 with the SDK. Each call is one request, or one for each page of a list. No call waits for a token of a
+//! bucket: the engine does that.
 
 mod answer;
 pub mod classify;

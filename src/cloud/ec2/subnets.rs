@@ -1,6 +1,7 @@
 //! Subnets.
 
 use mooring_plan::cloud::{CniUse, Subnet};
+use mooring_plan::ec2::CNI_ROLE;
 use mooring_plan::names::SubnetId;
 use mooring_plan::outcome::Action;
 
@@ -8,11 +9,9 @@ use super::answer::Answer;
 use super::client::Ec2;
 use crate::cloud::CloudError;
 
-/// The tag by which a subnet says whether the VPC CNI uses it (amazon-vpc-cni-k8s 1.22, README: "subnet discovery").
-const CNI_ROLE: &str = "kubernetes.io/role/cni";
-
 impl Ec2 {
-    /// A subnet: its IPv4 ranges (EC2 gives it one), and whether the VPC CNI uses it. A subnet that the answer lacks is an error.
+    /// Reads a subnet: its IPv4 ranges (EC2 has one for each subnet), and whether the VPC CNI uses it. An answer
+    /// without the subnet is an error.
     ///
     /// # Errors
     /// [`mooring_plan::outcome::Outcome::SubnetNotFound`] if EC2 does not know it.

@@ -1,4 +1,4 @@
-//! The answer to a write, as facts.
+//! Converts the answer to a write to facts.
 
 use kube::core::DynamicObject;
 use mooring_plan::engine::Completion;
@@ -12,7 +12,7 @@ use crate::api::read::{self, Unreadable};
 use crate::controller::error::Failure;
 use crate::telemetry::chain;
 
-/// What a failed write means: refused for good only if the API server said so.
+/// The outcome of a failed write: refused for good only if the API server refused it.
 pub(super) fn outcome(failure: &Failure) -> WriteOutcome {
     let Some(status) = failure.status() else {
         return WriteOutcome::Unknown;
@@ -21,7 +21,7 @@ pub(super) fn outcome(failure: &Failure) -> WriteOutcome {
         404 => WriteOutcome::NotFound,
         409 if status.is_already_exists() => WriteOutcome::AlreadyExists,
         409 => WriteOutcome::Conflict,
-        // Too many requests: not done, and tried again as what is not known.
+        // Too many requests: the write was not executed, and is tried again like one with an unknown outcome.
         429 => WriteOutcome::Unknown,
         400..500 => WriteOutcome::Refused(status.message.clone()),
         _ => WriteOutcome::Unknown,
@@ -29,7 +29,7 @@ pub(super) fn outcome(failure: &Failure) -> WriteOutcome {
 }
 
 impl Effects {
-    /// A write's answer as facts.
+    /// Converts the answer to a write to facts.
     pub(super) fn answer(
         &self,
         ip: &IpName,
@@ -71,7 +71,7 @@ impl Effects {
         facts.into()
     }
 
-    /// The object as a write left it.
+    /// The object after the write.
     fn written(&self, write: &Write, object: &DynamicObject) -> Option<Written> {
         match write {
             Write::Status { .. }
@@ -84,12 +84,12 @@ impl Effects {
             Write::Reserve { .. } | Write::RepairReservation { .. } => self
                 .readable(read::reservation(object))
                 .map(Written::Reservation),
-            // What it became comes as a fact of its own.
+            // The new object is reported by a separate fact.
             Write::Release(_) | Write::ReportUnreadable { .. } => None,
         }
     }
 
-    /// A race that was lost has shown the winner's object: it need not be read again.
+    /// The present object after a conflict. The check has read it already, so it need not be read again.
     fn changed(&self, write: &Write, object: &DynamicObject) -> Option<Fact> {
         match write {
             Write::Status { ip: name, .. }
@@ -114,7 +114,7 @@ impl Effects {
     }
 }
 
-/// An `IP` that an answer shows, whether it can be read or not.
+/// The fact of an `IP` in an answer, whether it can be read or not.
 fn shown_ip(object: &DynamicObject) -> Option<Fact> {
     match read::ip(object) {
         Ok(ip) => Some(Fact::Ip(ip)),

@@ -1,4 +1,4 @@
-//! What is done for a block.
+//! Carries out the steps of a block.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use mooring_plan::engine::Completion;
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{BlockName, InstanceType, NodeName, ResourceVersion, SubnetId};
 use mooring_plan::objects::BlockStatus;
-use mooring_plan::outcome::{Action, Outcome};
+use mooring_plan::outcome::Action;
 use mooring_plan::step::{BlockStep, Read};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
@@ -49,8 +49,8 @@ impl Effects {
                 .await
             }
         };
-        // The watch shows what came of it; an answer that overtook the news of a deletion would bring
-        // the block back for good.
+        // The watch shows the result. A fact from the answer could arrive after the deletion of the block, and the
+        // block would stay in the facts for ever.
         match done {
             Ok(PatchOutcome::Changed(_)) => self.metrics.reconcile_error("Conflict"),
             Ok(PatchOutcome::Done(_) | PatchOutcome::Gone) => {}
@@ -60,51 +60,27 @@ impl Effects {
     }
 
     async fn subnet(&self, id: SubnetId) -> Completion {
-        let asked = self.cloud.subnet(&id).await;
-        let outcome = asked.as_ref().err().map(|error| error.outcome);
-        let fact = match asked {
-            Ok(subnet) => Fact::SubnetRead(id, subnet),
-            Err(error) => {
-                let outcome = error.outcome;
-                self.failed(&Failure::Cloud(error));
-                Fact::SubnetFailed(id, outcome)
-            }
-        };
-        Completion {
-            facts: vec![fact],
-            called: vec![(Action::DescribeSubnets, outcome)],
-        }
+        let answer = self.cloud.subnet(&id).await;
+        self.described(Action::DescribeSubnets, answer, |answer| match answer {
+            Ok(subnet) => vec![Fact::SubnetRead(id, subnet)],
+            Err(outcome) => vec![Fact::SubnetFailed(id, outcome)],
+        })
     }
 
     async fn limits(&self, types: BTreeSet<InstanceType>) -> Completion {
         let list: Vec<InstanceType> = types.iter().cloned().collect();
-        let asked = self.cloud.address_limits(&list).await;
-        let outcome = asked.as_ref().err().map(|error| error.outcome);
-        let facts = match asked {
-            Ok(limits) => {
-                let missing: BTreeSet<_> = types
-                    .into_iter()
-                    .filter(|kind| !limits.contains_key(kind))
-                    .collect();
-                let failed =
-                    (!missing.is_empty()).then_some(Fact::LimitsFailed(missing, Outcome::Unknown));
-                std::iter::once(Fact::LimitsRead(limits))
-                    .chain(failed)
-                    .collect()
-            }
-            Err(error) => {
-                let outcome = error.outcome;
-                self.failed(&Failure::Cloud(error));
-                vec![Fact::LimitsFailed(types, outcome)]
-            }
-        };
-        Completion {
-            facts,
-            called: vec![(Action::DescribeInstanceTypes, outcome)],
-        }
+        let answer = self.cloud.address_limits(&list).await;
+        self.described(
+            Action::DescribeInstanceTypes,
+            answer,
+            |answer| match answer {
+                Ok(limits) => vec![Fact::LimitsRead(limits)],
+                Err(outcome) => vec![Fact::LimitsFailed(types, outcome)],
+            },
+        )
     }
 
-    /// Others write nodes all the time: a label is merged into whatever version there is.
+    /// Sets or removes the label without a version guard, because others write Nodes all the time.
     async fn label_node(
         &self,
         node: &NodeName,
@@ -145,7 +121,7 @@ impl Effects {
         let now = Time(Timestamp::now());
         self.patch_block(block, version, Subresource::Status, |object| {
             let before = object.data.get("status").map(IpBlockStatus::deserialize);
-            // All of it is derived: what cannot be read is replaced.
+            // The whole status is derived, so an unreadable one is replaced.
             let before = before.and_then(Result::ok).unwrap_or_default();
             Ok(Some(
                 json!({"status": block_status_patch(status, &before, &now)?}),

@@ -1,11 +1,11 @@
-//! Calls to EC2: the mutating ones of IPs, and the inventory of a subnet.
+//! Calls to EC2: the mutating calls of IPs, and the inventory of a subnet.
 //! Rules: R4.30, R5.28.
 
 use mooring_plan::address::Address;
 use mooring_plan::engine::Completion;
 use mooring_plan::facts::{CallError, Fact};
 use mooring_plan::names::{IpName, SubnetId};
-use mooring_plan::outcome::Action;
+use mooring_plan::outcome::{Action, Outcome};
 use mooring_plan::step::CallGroup;
 
 use super::Effects;
@@ -13,10 +13,10 @@ use crate::cloud::CloudError;
 use crate::controller::error::Failure;
 
 impl Effects {
-    /// One request for the addresses of these IPs.
+    /// Sends one request for the addresses of these IPs.
     ///
     /// # Errors
-    /// How it failed, for all of them.
+    /// The failure, which applies to all of them.
     pub(in crate::controller) async fn call(
         &self,
         group: &CallGroup,
@@ -42,21 +42,31 @@ impl Effects {
         result.map_err(|error| self.call_error(ips, error))
     }
 
-    /// One complete list of a subnet's interfaces.
+    /// Makes one complete list of the interfaces of a subnet.
     pub(in crate::controller) async fn inventory(&self, subnet: SubnetId) -> Completion {
-        let listed = self.cloud.interfaces(&subnet).await;
-        let outcome = listed.as_ref().err().map(|error| error.outcome);
-        let fact = match listed {
-            Ok(interfaces) => Fact::InventoryDone(subnet, interfaces),
-            Err(error) => {
-                let outcome = error.outcome;
-                self.failed(&Failure::Cloud(error));
-                Fact::InventoryFailed(subnet, outcome)
-            }
-        };
+        let answer = self.cloud.interfaces(&subnet).await;
+        self.described(Action::DescribeInterfaces, answer, |answer| match answer {
+            Ok(interfaces) => vec![Fact::InventoryDone(subnet, interfaces)],
+            Err(outcome) => vec![Fact::InventoryFailed(subnet, outcome)],
+        })
+    }
+
+    /// The answer to a question to EC2, as facts. A failure is logged and counted here.
+    pub(super) fn described<T>(
+        &self,
+        action: Action,
+        answer: Result<T, CloudError>,
+        facts: impl FnOnce(Result<T, Outcome>) -> Vec<Fact>,
+    ) -> Completion {
+        let answer = answer.map_err(|error| {
+            let outcome = error.outcome;
+            self.failed(&Failure::Cloud(error));
+            outcome
+        });
+        let outcome = answer.as_ref().err().copied();
         Completion {
-            facts: vec![fact],
-            called: vec![(Action::DescribeInterfaces, outcome)],
+            facts: facts(answer),
+            called: vec![(action, outcome)],
         }
     }
 

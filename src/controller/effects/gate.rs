@@ -1,4 +1,4 @@
-//! Writes of a pod: our condition, and our label.
+//! Writes of a pod: the condition and the label of Mooring.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
@@ -13,13 +13,13 @@ use crate::controller::apis::Apis;
 use crate::controller::error::Failure;
 
 impl Effects {
-    /// Writes our condition.
+    /// Writes the condition of Mooring.
     pub(super) async fn gate(&self, gate: &GateWrite) -> Result<PatchOutcome, Failure> {
         write(&self.apis, gate).await
     }
 
-    /// Puts our label on a pod, or takes label and UID off: the pod asks for nothing any more. Through the status,
-    /// where the API server takes metadata as well: so no right to change images of pods is needed.
+    /// Adds the label of Mooring to a pod, or removes label and UID if the pod does not ask for an IP any more. It
+    /// writes the subresource `status`, which accepts metadata too, so that no right to change pod specs is needed.
     pub(super) async fn label_pod(
         &self,
         pod: &PodKey,
@@ -51,8 +51,8 @@ impl Effects {
     }
 }
 
-/// Writes our condition. It is sent although nothing in it may be new: the pod's version is what
-/// has to change.
+/// Writes the condition of Mooring. It is sent even if it is unchanged, because the resourceVersion of the pod has to
+/// change.
 async fn write(apis: &Apis, gate: &GateWrite) -> Result<PatchOutcome, Failure> {
     let guard = Guard {
         uid: Some(gate.uid.as_str()),
@@ -66,7 +66,7 @@ async fn write(apis: &Apis, gate: &GateWrite) -> Result<PatchOutcome, Failure> {
         "reason": gate.reason.as_str(),
         "message": gate.message,
     });
-    // Conditions are merged by their type: the time that is there stays where none is sent.
+    // Conditions are merged by type: without a `lastTransitionTime` in the patch the present one is kept.
     if let Value::Object(fields) = &mut condition
         && gate.shown != Some(gate.status)
     {

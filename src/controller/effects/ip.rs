@@ -1,4 +1,4 @@
-//! Writes of an `IP`: status, finalizer, the one-use annotation.
+//! Writes of an `IP`: status, finalizer, and the annotation `take-from`, which is used once.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
@@ -36,8 +36,9 @@ impl Effects {
         .await
     }
 
-    /// Says on an `IP` that it cannot be read. Whatever else its status holds is left as it is for a person to repair.
-    pub(super) async fn say_unreadable(
+    /// Writes into the conditions of an `IP` that it cannot be read. The rest of its status is kept, so that a person
+    /// can repair it.
+    pub(super) async fn report_unreadable(
         &self,
         name: &IpName,
         version: ResourceVersion,
@@ -71,7 +72,7 @@ impl Effects {
         .await
     }
 
-    pub(super) async fn drop_take_from(
+    pub(super) async fn remove_take_from(
         &self,
         name: &IpName,
         version: ResourceVersion,
@@ -84,7 +85,7 @@ impl Effects {
         .await
     }
 
-    /// Each is made of the very version that it was decided from, and guarded by it.
+    /// Changes an `IP`. The change is based on the version that it was decided from, and guarded by that version.
     async fn change_ip(
         &self,
         name: &IpName,

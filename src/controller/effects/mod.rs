@@ -1,5 +1,5 @@
-//! The one step that was decided, carried out: each a request or two, whose answer comes back as facts.
-//! Nothing is decided here but how to ask.
+//! Carries out the effects of the engine: each is one or two requests, whose answers are returned as facts.
+//! It only decides how to make the requests.
 
 mod answer;
 mod block;
@@ -26,7 +26,7 @@ use crate::telemetry::chain;
 
 pub(super) use timeout::with_timeout;
 
-/// What an effect needs.
+/// Everything that effects need.
 #[derive(Clone)]
 pub(super) struct Effects {
     pub(super) apis: Apis,
@@ -36,7 +36,7 @@ pub(super) struct Effects {
 }
 
 impl Effects {
-    /// Carries out a write for an IP. `moved` says whether a Record is of another place.
+    /// Carries out a write for an IP. `moved` says whether a Record is for another place than before.
     pub(super) async fn write(&self, ip: &IpName, write: Write, moved: Moved) -> Completion {
         match &write {
             Write::Status {
@@ -57,7 +57,7 @@ impl Effects {
                 self.answer(ip, write, done)
             }
             Write::DropTakeFrom { ip: name, version } => {
-                let done = self.drop_take_from(name, *version).await;
+                let done = self.remove_take_from(name, *version).await;
                 self.answer(ip, write, done)
             }
             Write::ReportUnreadable {
@@ -65,7 +65,7 @@ impl Effects {
                 version,
                 message,
             } => {
-                let done = self.say_unreadable(name, *version, message).await;
+                let done = self.report_unreadable(name, *version, message).await;
                 self.answer(ip, write, done)
             }
             Write::Reserve {
@@ -110,7 +110,7 @@ impl Effects {
         self.note_failure(None, failure);
     }
 
-    /// As [`Self::failed`], of a step of an IP.
+    /// As [`Self::failed`], for a step of an IP.
     pub(super) fn failed_for(&self, ip: &IpName, failure: &Failure) {
         self.note_failure(Some(ip), failure);
     }
@@ -119,7 +119,7 @@ impl Effects {
         self.metrics.reconcile_error(failure.reason());
         let ip = ip.map(tracing::field::display);
         if failure.is_conflict() {
-            // Another writer was faster: normal when two write one object.
+            // Another writer was faster. This is normal if two programs write the same object.
             tracing::debug!(ip, error = chain(failure), "a step lost a race");
         } else {
             tracing::warn!(ip, error = chain(failure), "a step failed");

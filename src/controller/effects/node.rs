@@ -1,4 +1,4 @@
-//! What fast failover does for a node: the state of its instance, and the taint `out-of-service`.
+//! Fast failover: reads the state of the instance of a node, and writes the taint `out-of-service`.
 //! Rule: R3.37.
 
 use k8s_openapi::api::core::v1::Taint;
@@ -26,14 +26,22 @@ impl Effects {
         step: NodeStep,
     ) -> Completion {
         match step {
-            NodeStep::Ask(instance, checks) => self.ask_for_node(node, &instance, checks).await,
+            NodeStep::Ask(instance, checks) => {
+                self.read_instance_of_node(node, &instance, checks).await
+            }
             NodeStep::SetTaint(version, _) => self.taint_node(node, version, true).await,
             NodeStep::RemoveTaint(version) => self.taint_node(node, version, false).await,
         }
     }
 
-    /// What EC2 does not know proves nothing: it is told apart from what it did not say.
-    async fn ask_for_node(&self, node: &NodeName, id: &InstanceId, checks: Checks) -> Completion {
+    /// Reads the state of the instance of a node. "EC2 does not know the instance" and "EC2 did not answer" are
+    /// different facts, and neither proves that the instance has ended.
+    async fn read_instance_of_node(
+        &self,
+        node: &NodeName,
+        id: &InstanceId,
+        checks: Checks,
+    ) -> Completion {
         let asked = self.cloud.instance(id).await;
         let failed = asked.as_ref().err().map(|error| error.outcome);
         let mut called = vec![(Action::DescribeInstances, failed)];
@@ -61,8 +69,8 @@ impl Effects {
         Completion { facts, called }
     }
 
-    /// Puts our taint on a node, or takes it off. The list of taints is written whole: the version guards those of
-    /// others.
+    /// Adds the taint of Mooring to a node, or removes it. The whole list of taints is written. The version guard
+    /// protects the taints of others.
     async fn taint_node(
         &self,
         node: &NodeName,
@@ -96,7 +104,7 @@ impl Effects {
     }
 }
 
-/// The taints of a node, with ours or without it. Those of others stay.
+/// The taints of a node with or without the taint of Mooring. Those of others are kept.
 fn taints(node: &DynamicObject, wanted: bool) -> Result<Vec<Value>, serde_json::Error> {
     let taints = node.data.get("spec").and_then(|spec| spec.get("taints"));
     let taints = match taints {

@@ -1,5 +1,5 @@
-//! The one way to change an object: read it, check that it is the one that was decided upon, write what
-//! follows from it, guarded by what was read.
+//! All changes of objects: read the object, check that it is the one that the decision was made for, and write the
+//! change, guarded by what was read.
 
 use kube::Api;
 use kube::api::{DynamicObject, Patch, PatchParams};
@@ -10,12 +10,12 @@ use super::timeout::with_timeout;
 use crate::api::read::{Fields, Reduced};
 use crate::controller::error::Failure;
 
-/// What a write is guarded by.
+/// The guard of a write.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Guard<'a> {
-    /// The object itself: another of its name is another.
+    /// The UID of the object: an object of the same name with another UID is not changed.
     pub(super) uid: Option<&'a str>,
-    /// The version that the decision was made from; None: whatever it is by now.
+    /// The version that the decision was made from. None: any version.
     pub(super) version: Option<ResourceVersion>,
 }
 
@@ -33,15 +33,15 @@ pub(super) enum Subresource {
 /// How an object was changed.
 #[derive(Debug)]
 pub(super) enum PatchOutcome {
-    /// As it is now.
+    /// The change was made, or was not necessary. The present object.
     Done(DynamicObject),
-    /// It is not there, or another is under its name.
+    /// The object does not exist, or another object has its name.
     Gone,
-    /// It is another version than the decision was made from: as it is now.
+    /// The object has another version than the guard. The present object.
     Changed(DynamicObject),
 }
 
-/// Changes an object by the patch that `change` makes of it; None: it is so already.
+/// Changes an object by the patch that `change` returns. None from `change`: no change is necessary.
 pub(super) async fn patch<F: Fields>(
     api: &Api<Reduced<F>>,
     object: &str,
@@ -53,8 +53,8 @@ pub(super) async fn patch<F: Fields>(
     patch_known(None, api, object, name, guard, subresource, change).await
 }
 
-/// As [`patch`], with what `change` needs of the object at hand, so that it is not read: it has to be of the guard's
-/// version.
+/// As [`patch`], but without a read if `known` is given: the parts of the object that `change` needs. They must be of
+/// the version in the guard.
 pub(super) async fn patch_known<F: Fields>(
     known: Option<DynamicObject>,
     api: &Api<Reduced<F>>,
@@ -89,7 +89,7 @@ pub(super) async fn patch_known<F: Fields>(
     send(api, object, name, guard, subresource, patch).await
 }
 
-/// Sends a patch with its guard, and reads the object only where it was refused.
+/// Sends a patch with its guard. Reads the object only if the patch was refused.
 pub(super) async fn send<F: Fields>(
     api: &Api<Reduced<F>>,
     object: &str,
@@ -130,7 +130,7 @@ pub(super) async fn send<F: Fields>(
     };
     match done {
         Ok(after) => Ok(PatchOutcome::Done(after.into())),
-        // A UID that does not match is told as a conflict or as an invalid change: look.
+        // The API server answers a wrong UID with 409 or 422, as other errors too: read the object to find out.
         Err(failure)
             if failure
                 .status()
@@ -146,7 +146,7 @@ pub(super) async fn send<F: Fields>(
     }
 }
 
-/// Reads the object: Done if it is the one that is meant.
+/// Reads the object and compares it with the guard. `Done`: it matches.
 async fn check<F: Fields>(
     api: &Api<Reduced<F>>,
     object: &str,
@@ -170,7 +170,7 @@ async fn check<F: Fields>(
     Ok(PatchOutcome::Done(found))
 }
 
-/// The finalizers with one put on or taken off; None: they are so already.
+/// A patch that adds or removes a finalizer. None: no change is necessary.
 pub(super) fn finalizers(object: &DynamicObject, finalizer: &str, wanted: bool) -> Option<Value> {
     let present = object.metadata.finalizers.clone().unwrap_or_default();
     if present.iter().any(|entry| entry == finalizer) == wanted {

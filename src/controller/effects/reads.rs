@@ -1,4 +1,4 @@
-//! Quorum reads: no version is given, so that the API server answers with the newest.
+//! Quorum reads: requests without a resourceVersion, which the API server answers with the newest version.
 //! Rule: R1.8.
 
 use kube::Api;
@@ -53,8 +53,8 @@ impl Effects {
         }
     }
 
-    /// All IPs, page by page: each is as it was when the first page was made, or newer. What cannot be listed or read is
-    /// left out.
+    /// Lists all IPs in pages. Each IP has the version of the first page or a newer one. An IP that cannot be listed or
+    /// read is left out.
     pub(in crate::controller) async fn list_ips(&self) -> Completion {
         let (apis, mut params) = (self.apis.ips(), watching::list());
         let mut ips = Vec::new();
@@ -108,7 +108,8 @@ impl Effects {
         Ok(Fact::ReservationsRead(uid.clone(), list))
     }
 
-    /// What EC2 does not know proves nothing: it is told apart from what it did not say.
+    /// Reads the state of an instance for an IP. "EC2 does not know the instance" and "EC2 did not answer" are
+    /// different facts, and neither proves that the instance has ended.
     async fn instance(&self, ip: &IpName, id: &InstanceId, wanted: Read) -> Completion {
         let asked = self.cloud.instance(id).await;
         let outcome = asked.as_ref().err().map(|error| error.outcome);
@@ -133,7 +134,7 @@ impl Effects {
     }
 }
 
-/// GET of an object; None is a 404.
+/// GET of an object. None: 404.
 pub(super) async fn get<F: Fields, T>(
     api: &Api<Reduced<F>>,
     name: &str,

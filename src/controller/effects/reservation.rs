@@ -17,7 +17,7 @@ use crate::controller::apis;
 use crate::controller::error::Failure;
 
 impl Effects {
-    /// Creates it: the API server allows one object of a name, and that is what makes the address ours.
+    /// Creates the reservation. The API server allows only one object of a name, and this makes the address unique.
     pub(super) async fn reserve(
         &self,
         ip: &IpName,
@@ -38,7 +38,7 @@ impl Effects {
         Ok(PatchOutcome::Done(created))
     }
 
-    /// Puts owner, labels and finalizer right again, and says which version of the IP wants it.
+    /// Repairs owner, labels and finalizer, and writes the version of the IP that this was decided from.
     pub(super) async fn repair(
         &self,
         ip: &IpName,
@@ -67,7 +67,7 @@ impl Effects {
                     "annotations": {names::WANTED_AT_ANNOTATION: wanted_at.to_string()},
                     "ownerReferences": owners,
                 }});
-                // What is being deleted takes no new finalizer.
+                // The API server refuses a new finalizer on an object that is being deleted.
                 if object.metadata.deletion_timestamp.is_none()
                     && let Some(finalizers) = finalizers(object, names::RESERVATION_FINALIZER, true)
                 {
@@ -79,12 +79,12 @@ impl Effects {
         .await
     }
 
-    /// Deletes it and takes its finalizer off. Whichever of the two a crash leaves out is done the next
-    /// time.
+    /// Deletes the reservation and removes its finalizer. If a crash prevents one of the two, the next attempt makes
+    /// it.
     pub(super) async fn release(&self, reservation: &Reservation) -> Result<PatchOutcome, Failure> {
         let name = reservation.address.to_string();
         let reservations = self.apis.reservations();
-        // Another IP may make it its own at any time, also while it is being deleted.
+        // Another IP can adopt the reservation at any time, also while it is being deleted.
         let mut version = Some(reservation.version);
         if !reservation.deleting {
             let only_this = Preconditions {
@@ -134,7 +134,8 @@ fn labels(uid: &IpUid) -> Value {
     json!({names::MANAGED_BY_LABEL: names::MANAGED_BY, names::IP_UID_ANNOTATION: uid.as_str()})
 }
 
-/// `blockOwnerDeletion: false`: a foreground deletion of the IP must not wait for what waits for it.
+/// The owner reference. `blockOwnerDeletion` is false: in a foreground deletion the IP must not wait for the
+/// reservation, because the release of the reservation waits for the IP.
 fn owner(ip: &IpName, uid: &IpUid) -> Value {
     json!({
         "apiVersion": format!("{}/{}", names::GROUP, names::VERSION),

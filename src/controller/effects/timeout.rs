@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use crate::controller::error::Failure;
 
-/// A request that takes longer may still be carried out, and is counted as neither done nor refused.
+/// A request that takes longer may still be executed. Its outcome counts as unknown.
 pub(super) const LIMIT: Duration = Duration::from_secs(5);
 
-/// Runs a request with a timeout of [`LIMIT`]. `doing` says what it is made for.
+/// Runs a request with a timeout of [`LIMIT`]. `doing` describes its purpose for the error message.
 pub(in crate::controller) async fn with_timeout<T>(
     doing: impl FnOnce() -> String,
     request: impl Future<Output = kube::Result<T>>,

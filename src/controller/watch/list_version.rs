@@ -1,7 +1,7 @@
-//! At which version a kind's list stands: a number that goes down means that the API server was restored
-//! from a backup. kube's watch events do not carry it. After a relist it is asked for; else the answers about the
-//! `Lease` show it, and without a `Lease` it is asked for in each interval. A watch that goes on from a version
-//! of before receives nothing until that version is reached again, which may take hours: it is restarted.
+//! The version of the list of a kind. If it decreases, the API server was restored from a backup. The watch events of
+//! kube do not contain it, so it is requested after each relist. Between relists the answers about the `Lease` show it;
+//! without a `Lease` it is requested in each interval. A watch that continues from a version before the restoration
+//! receives nothing until that version is reached again, which may take hours, so the watch is restarted.
 //! Rules: R1.25, R7.5.
 
 use std::sync::Arc;
@@ -20,27 +20,27 @@ use crate::controller::store_revision::Revision;
 use crate::metrics::Metrics;
 use crate::telemetry::chain;
 
-/// By what a restoration is noticed between relists.
+/// How a restoration is detected between relists.
 #[derive(Clone)]
 pub(in crate::controller) enum Restorations {
     /// By the revision that the answers about the `Lease` show.
     ByLease(watch::Receiver<Revision>),
-    /// By a question in each interval: there is no `Lease`.
+    /// By a request in each interval, because there is no `Lease`.
     ByList(Duration),
 }
 
-/// The version of the list of one kind, and who is told that it went down.
+/// The version of the list of one kind, and the receivers of a decrease.
 pub(super) struct ListVersion {
     shown: WatchedKind,
     facts: mpsc::Sender<Fact>,
-    /// Told when the watch has to be restarted.
+    /// Notified when the watch has to be restarted.
     set_back: Arc<Notify>,
     metrics: Metrics,
-    /// The highest that is known. Every kind is in one store, so that the revision of the `Lease` counts as well.
+    /// The highest known version. All kinds are in one store, so the revision of the `Lease` counts too.
     stands_at: ResourceVersion,
 }
 
-/// The receiver of the facts is gone.
+/// The receiver of the facts was dropped.
 struct Closed;
 
 impl ListVersion {
@@ -59,9 +59,9 @@ impl ListVersion {
         }
     }
 
-    /// Follows it. One answer comes after the other: two that overtook each other would look like a backup.
+    /// Follows the version. Requests are made in sequence: answers in the wrong order would look like a restoration.
     pub(super) async fn follow(mut self, relisted: Arc<Notify>, by: Restorations) {
-        // The first relist comes at once.
+        // The first relist happens at once, so the first tick is not needed earlier.
         let (mut revision, mut ticks) = match by {
             Restorations::ByLease(revision) => (Some(revision), None),
             Restorations::ByList(interval) => (None, Some(interval_after(interval))),
@@ -83,7 +83,7 @@ impl ListVersion {
         }
     }
 
-    /// What the `Lease` shows. A list that was asked for after the restoration may have shown it before.
+    /// Applies the revision from the `Lease`. A list after the restoration may have shown the decrease already.
     async fn revision_is(
         &mut self,
         version: ResourceVersion,
@@ -129,11 +129,11 @@ impl ListVersion {
 
     async fn went_back(&mut self, version: ResourceVersion) -> Result<(), Closed> {
         tracing::warn!(kind = ?self.shown.kind, "the API server was restored from a backup");
-        // The engine compares with what it was told last, which may be long ago.
+        // The engine compares with the version that it received last, which may be old.
         self.tell(self.stands_at).await?;
         self.stands_at = version;
         self.tell(version).await?;
-        // After that fact: it decides how the new list is read.
+        // Restart the watch after the fact was sent, because the fact decides how the new list is read.
         self.set_back.notify_one();
         Ok(())
     }
@@ -144,7 +144,7 @@ impl ListVersion {
     }
 }
 
-/// The first tick comes after the interval.
+/// An interval whose first tick comes after one period.
 fn interval_after(interval: Duration) -> Interval {
     let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + interval, interval);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -158,7 +158,7 @@ async fn tick(ticks: &mut Option<Interval>) {
     }
 }
 
-/// The next change of the revision; None: its sender is gone.
+/// The next change of the revision. None: its sender was dropped.
 async fn next(revision: &mut Option<watch::Receiver<Revision>>) -> Option<Revision> {
     let Some(receiver) = revision else {
         return std::future::pending().await;

@@ -1,8 +1,8 @@
 //! What the API server shows, as facts: one task a kind, and one beside it that follows at which version
 //! the kind's list stands.
 //!
-//! An error is never news of an object: "cannot list" is not "gone". Only a complete list says what is
-//! no longer there.
+//! An error never changes a fact about an object: "cannot list" does not mean "gone". Only a complete list shows which
+//! objects do not exist any more.
 
 mod list_version;
 mod relist_diff;
@@ -25,10 +25,10 @@ pub(super) use list_version::Restorations;
 use relist_diff::RelistDiff;
 use watched_kind::WatchedKind;
 
-/// Shown every event of a watch before anything follows from it.
+/// Called with every watch event before the event has any effect.
 pub type Observer = Arc<dyn Fn(Kind, &Event<DynamicObject>) + Send + Sync>;
 
-/// Starts the watches. They run until they are aborted, or their receiver is gone.
+/// Starts the watches. They run until they are aborted or their receiver is dropped.
 pub(super) fn spawn(
     tasks: &mut JoinSet<&'static str>,
     apis: &Apis,
@@ -82,7 +82,7 @@ async fn watch(
         let next = tokio::select! {
             biased;
             () = set_back.notified() => {
-                shown.doubt_versions();
+                shown.reset_versions();
                 events = shown.events();
                 continue;
             }
@@ -109,7 +109,7 @@ async fn watch(
                 }
                 match shown.read(&object) {
                     Ok(fact) => news.push(fact),
-                    // What was known of it stands: that it cannot be read does not mean that it is gone.
+                    // Keep what is known: an object that cannot be read is not gone.
                     Err(error) => {
                         metrics.reconcile_error("Unreadable");
                         tracing::error!(

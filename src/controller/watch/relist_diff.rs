@@ -1,8 +1,8 @@
-//! Which objects were shown, so that a new list tells which are no longer there.
+//! Tracks the known objects, to find those that are missing in a new list.
 
 use std::collections::BTreeSet;
 
-/// The keys of the objects that are known, and of those that a list under way has shown.
+/// The keys of the known objects, and of those in a list that is not complete yet.
 #[derive(Debug, Default)]
 pub(super) struct RelistDiff {
     known: BTreeSet<String>,
@@ -10,7 +10,7 @@ pub(super) struct RelistDiff {
 }
 
 impl RelistDiff {
-    /// A list begins; one that was begun before and never ended says nothing.
+    /// Starts a list. An earlier list that did not end is ignored.
     pub(super) fn begin(&mut self) {
         self.listing = Some(BTreeSet::new());
     }
@@ -26,7 +26,7 @@ impl RelistDiff {
         self.known.remove(key);
     }
 
-    /// The list is complete: those that were known and are not in it.
+    /// Ends a list. Returns the known objects that are not in it.
     pub(super) fn done(&mut self) -> Vec<String> {
         let Some(listing) = self.listing.take() else {
             return Vec::new();

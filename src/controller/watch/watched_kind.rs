@@ -1,4 +1,4 @@
-//! How the objects of one kind become facts.
+//! Converts the objects of one kind to facts.
 
 use futures::stream::BoxStream;
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -15,12 +15,12 @@ use crate::api::{names, watching};
 use crate::controller::apis::{self, Apis};
 use crate::telemetry::chain;
 
-/// One kind that is watched.
+/// One watched kind.
 #[derive(Clone)]
 pub(super) struct WatchedKind {
     pub(super) kind: Kind,
     resource: ApiResource,
-    /// Chosen by the server: pods without our label never come here.
+    /// A label selector that the API server applies: pods without the label of Mooring are never received.
     pub(super) selector: Option<&'static str>,
     apis: Apis,
 }
@@ -46,12 +46,12 @@ impl WatchedKind {
         }
     }
 
-    /// For their metadata.
+    /// A client for their metadata.
     pub(super) fn api(&self) -> Api<DynamicObject> {
         self.apis.all(&self.resource)
     }
 
-    /// A list, and then what changes.
+    /// The events of the watch: first a list, then the changes.
     pub(super) fn events(&self) -> BoxStream<'static, WatchResult<Event<DynamicObject>>> {
         match self.kind {
             Kind::Pod => self.events_with::<PodFields>(),
@@ -71,8 +71,8 @@ impl WatchedKind {
         Box::pin(watching::events(api, config))
     }
 
-    /// What tells an object of the kind from another: of a pod its UID, since a name is used again; of an
-    /// `IP` both, since what is known of it bears its name.
+    /// The key that identifies an object of the kind. For a pod it is the UID, because names are reused. For an `IP` it
+    /// is name and UID, because its facts are stored by name.
     pub(super) fn key(&self, object: &DynamicObject) -> Option<String> {
         match self.kind {
             Kind::Pod => object.metadata.uid.clone(),
@@ -85,7 +85,7 @@ impl WatchedKind {
         }
     }
 
-    /// An object that cannot be read, as far as it is known all the same.
+    /// The fact for an object that cannot be read. None: nothing is known of it.
     pub(super) fn unreadable(&self, object: &DynamicObject, error: &Unreadable) -> Option<Fact> {
         match self.kind {
             Kind::Ip => read::unreadable_ip(object, chain(&error.problem)).map(Fact::IpUnreadable),
@@ -107,14 +107,14 @@ impl WatchedKind {
         }
     }
 
-    /// The API server counts versions from an earlier one again.
-    pub(super) fn doubt_versions(&self) {
+    /// The store was restored: known versions cannot be compared with new ones.
+    pub(super) fn reset_versions(&self) {
         if self.kind == Kind::Ip {
             self.apis.latest().forget_all();
         }
     }
 
-    /// The watch said that it went.
+    /// The fact for an object that the watch reported as deleted.
     pub(super) fn deleted(&self, key: &str) -> Option<Fact> {
         match self.kind {
             Kind::Pod => Some(Fact::PodDeleted(PodUid::from(key))),
@@ -122,7 +122,7 @@ impl WatchedKind {
         }
     }
 
-    /// A list does not show it any more.
+    /// The fact for a known object that a complete list does not contain.
     pub(super) fn vanished(&self, key: &str) -> Option<Fact> {
         Some(match self.kind {
             Kind::Ip => {

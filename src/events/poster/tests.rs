@@ -1,4 +1,4 @@
-//! What the API server is sent.
+//! Tests of the requests that the API server receives.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -105,7 +105,7 @@ async fn what_is_remembered_ends_after_six_minutes_and_is_a_number_each() {
     let mut pod = Pod::new();
     for second in 0..100 {
         pod.post(second, "Attached", &second.to_string()).await;
-        // Repeated all the time.
+        // This Event is repeated all the time.
         pod.post(second, "CertificateRefused", "not PEM").await;
     }
     let count = |pod: &Pod| {
@@ -113,7 +113,7 @@ async fn what_is_remembered_ends_after_six_minutes_and_is_a_number_each() {
         (remembered.posted.len(), remembered.ages.len())
     };
     assert_eq!(count(&pod), (101, 101));
-    // Of the first 60 nothing is left; the repeated one was looked at once.
+    // The first 60 are removed. The repeated one was checked once.
     pod.post(419, "CertificateRefused", "not PEM").await;
     assert_eq!(count(&pod), (41, 41));
     assert_eq!(pod.sent().last().unwrap(), "101");

@@ -1,4 +1,4 @@
-//! What is posted of a burst, by order and count.
+//! Tests which Events of a burst are posted, by order and count.
 
 use super::{Put, Queue, WAITING, Waiting, lock};
 use crate::events::{NewEvent, Subject};
@@ -24,7 +24,7 @@ fn normal(name: &str, reason: &'static str, note: &str) -> NewEvent {
     event("Normal", name, reason, note)
 }
 
-/// The notes of all Events that are posted once no more come.
+/// The notes of all Events that are posted after the queue is closed.
 async fn posted(queue: Queue, mut waiting: Waiting) -> Vec<String> {
     drop(queue);
     let mut notes = Vec::new();
@@ -102,7 +102,7 @@ async fn a_burst_of_dropped_events_ends_when_none_waits() {
     assert!(lock(&queue.line).dropping);
     for _ in 0..WAITING {
         assert!(waiting.recv().await.is_some());
-        // One burst has one line in the log.
+        // One burst causes one line in the log.
         assert!(lock(&queue.line).dropping);
     }
     assert!(lock(&queue.line).take().is_none());

@@ -1,7 +1,7 @@
-//! Connections, by ctnetlink.
+//! Conntrack entries, by ctnetlink.
 //!
-//! The whole list is read and filtered here: the kernel filters by address only since 5.8, and not by
-//! what contradicts the desired state.
+//! All entries are read and filtered here: the kernel can filter by address only since 5.8, and it cannot
+//! filter by contradiction to the desired state.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -21,13 +21,13 @@ use crate::node::connections::{Connection, Expected};
 
 type Handle = ConnectionHandle<NetfilterMessage>;
 
-/// `ENOENT`, as the kernel says it: the connection has ended in the meantime.
+/// `ENOENT` as netlink returns it (negative): the connection ended in the meantime.
 const GONE: i32 = -2;
 
-/// How many requests are sent before their answers are read: as many answers fit into the buffer of a socket.
+/// Number of requests that are sent before their answers are read. The socket buffer can hold this many answers.
 const BATCH: usize = 64;
 
-/// Deletes the entries that contradict what is expected, and returns how many there were.
+/// Deletes the entries that contradict `expected`, and returns their number.
 pub(super) async fn forget(expected: &Expected) -> Result<usize, KernelError> {
     let (connection, mut handle, _) = new_connection::<NetfilterMessage>(NETLINK_NETFILTER)
         .map_err(|source| {
@@ -86,7 +86,7 @@ async fn forget_with(handle: &mut Handle, expected: &Expected) -> Result<usize, 
     Ok(wrong.len())
 }
 
-/// The attributes that name an entry.
+/// The attributes that identify an entry.
 fn key(entry: &[ConntrackAttribute]) -> Vec<ConntrackAttribute> {
     let is_key = |attribute: &&ConntrackAttribute| match attribute {
         ConntrackAttribute::CtaTupleOrig(_) => true,
@@ -96,7 +96,7 @@ fn key(entry: &[ConntrackAttribute]) -> Vec<ConntrackAttribute> {
     entry.iter().filter(is_key).cloned().collect()
 }
 
-/// The attributes that name an entry besides its tuple: `CTA_ID` and `CTA_ZONE`.
+/// Whether the attribute identifies an entry in addition to its tuple: `CTA_ID` and `CTA_ZONE`.
 fn is_key(attribute: &netlink_packet_core::DefaultNla) -> bool {
     use netlink_packet_core::Nla as _;
     [12, 18].contains(&attribute.kind())

@@ -1,56 +1,56 @@
-//! What can go wrong with the kernel.
+//! Errors of requests to the kernel.
 
 use crate::node::table::TableError;
 
 /// The kernel could not be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
-    /// A netlink socket.
+    /// A netlink socket cannot be opened.
     #[error("opening a netlink socket for {what}")]
     Socket {
-        /// What it is for.
+        /// What the socket is for.
         what: &'static str,
-        /// Why.
+        /// The error of the system.
         source: std::io::Error,
     },
-    /// A request to rtnetlink.
+    /// A request to rtnetlink failed.
     #[error("{what}")]
     Route {
-        /// What was being done.
+        /// What the request was made for.
         what: String,
         /// The answer of the kernel.
         source: rtnetlink::Error,
     },
-    /// A request about conntrack.
+    /// A request to conntrack failed.
     #[error("{what}: {reason}")]
     Conntrack {
-        /// What was being done.
+        /// What the request was made for.
         what: &'static str,
         /// The answer of the kernel.
         reason: String,
     },
-    /// `nft` could not do what it was asked.
+    /// `nft` failed.
     #[error("{what}: {reason}")]
     Nft {
-        /// What was being done.
+        /// What `nft` was run for.
         what: &'static str,
-        /// What it said.
+        /// The error message of `nft`, or why it could not be run.
         reason: String,
     },
-    /// What `nft` printed cannot be read.
+    /// The output of `nft` cannot be parsed.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// A change did not last.
+    /// Another program on the node undid a change.
     #[error("{0}: done, and not there a moment later: another program on the node undoes it")]
     Undone(String),
-    /// The kernel has not what Mooring needs.
+    /// The kernel does not support what Mooring needs.
     #[error(
         "the kernel {release} is too old: {needed} or newer is needed, for the protocol of addresses (IFA_PROTO)"
     )]
     TooOld {
-        /// The release of the kernel.
+        /// The release of the running kernel.
         release: String,
-        /// The oldest that has it.
+        /// The oldest release that is supported.
         needed: &'static str,
     },
 }

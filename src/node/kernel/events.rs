@@ -1,7 +1,7 @@
-//! What the kernel says when something changes.
+//! Notifications of the kernel about changes.
 //!
-//! Messages are not decoded: each only says that it is time to compare. What was lost (the buffer of a
-//! socket overflowed) counts as a change of everything.
+//! Messages are not decoded: each one only starts a comparison. If messages were lost (a socket buffer
+//! overflowed), this counts as a change of everything.
 
 use netlink_proto::sys::protocols::{NETLINK_NETFILTER, NETLINK_ROUTE};
 use netlink_proto::sys::{AsyncSocket, AsyncSocketExt as _, SocketAddr, TokioSocket};
@@ -14,25 +14,25 @@ const ROUTE_GROUPS: [u32; 5] = [1, 5, 7, 8, 24];
 /// `NFNLGRP_NFTABLES` (linux/netfilter/nfnetlink.h).
 const TABLE_GROUP: u32 = 7;
 
-/// What changed.
+/// The part of the kernel state that changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Interfaces, addresses, rules, routes or `rp_filter`, of any program.
+    /// Interfaces, addresses, rules, routes or `rp_filter`, changed by any program.
     Routes,
     /// The nftables table of Mooring.
     Table,
-    /// Possibly everything.
+    /// Possibly everything: messages were lost.
     All,
 }
 
-/// The changes of the network namespace in which it was opened.
+/// The notifications of the network namespace in which [`Events::open`] was called.
 pub struct Events {
     routes: TokioSocket,
     tables: TokioSocket,
 }
 
 impl Events {
-    /// Opens it. Has to be called within a tokio runtime.
+    /// Opens the sockets. Must be called within a tokio runtime.
     ///
     /// # Errors
     /// A netlink socket cannot be opened.
@@ -76,7 +76,7 @@ fn open(protocol: isize, groups: &[u32]) -> std::io::Result<TokioSocket> {
     Ok(socket)
 }
 
-/// Every message about a table has its name, with a zero at the end.
+/// Whether the message is about the table of Mooring: such a message contains the name, with a zero byte at its end.
 fn names_table(message: &[u8]) -> bool {
     let name = [TABLE.as_bytes(), b"\0"].concat();
     message.windows(name.len()).any(|window| window == name)

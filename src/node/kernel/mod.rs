@@ -1,4 +1,4 @@
-//! The effects: what the kernel of the present network namespace shows, and the changes to it.
+//! Reads and changes the kernel of the present network namespace.
 
 mod conntrack;
 mod error;
@@ -14,14 +14,14 @@ use super::difference::Change;
 use super::settings::NodeSettings;
 use super::state::KernelState;
 
-/// The kernel of the network namespace in which it was opened.
+/// The kernel of the network namespace in which [`Kernel::open`] was called.
 pub struct Kernel {
     route: route::Routing,
     settings: NodeSettings,
 }
 
 impl Kernel {
-    /// Opens it. Has to be called within a tokio runtime whose threads are in the network namespace.
+    /// Opens the sockets. Must be called within a tokio runtime whose threads are in the network namespace.
     ///
     /// # Errors
     /// A netlink socket cannot be opened.
@@ -32,10 +32,10 @@ impl Kernel {
         })
     }
 
-    /// Says what is missing on this node: the kernel's version, `nft`, the right to change the network.
+    /// Checks that the node has what Mooring needs: the kernel version, `nft`, the permission to change the network.
     ///
     /// # Errors
-    /// What is missing.
+    /// The first requirement that is not met.
     pub async fn check(&self) -> Result<(), KernelError> {
         let uname = rustix::system::uname();
         let release = uname.release().to_string_lossy().into_owned();
@@ -50,10 +50,10 @@ impl Kernel {
         nft::check(&self.settings).await
     }
 
-    /// What it shows now.
+    /// Reads the present state of the kernel.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The kernel cannot be read.
     pub async fn observe(&self) -> Result<KernelState, KernelError> {
         let mut state = self.route.observe().await?;
         state.table = nft::list().await?;
@@ -61,10 +61,10 @@ impl Kernel {
         Ok(state)
     }
 
-    /// What it shows now, with a table that was read before.
+    /// Reads the present state of the kernel except the nftables table, which is taken from `before`.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The kernel cannot be read.
     pub async fn observe_routes(&self, before: &KernelState) -> Result<KernelState, KernelError> {
         let mut state = self.route.observe().await?;
         state.table.clone_from(&before.table);
@@ -72,10 +72,10 @@ impl Kernel {
         Ok(state)
     }
 
-    /// Does one change. Doing it a second time is not an error.
+    /// Makes one change. To make it a second time is not an error.
     ///
     /// # Errors
-    /// The kernel refuses it.
+    /// The kernel refuses the change.
     pub async fn apply(&self, change: &Change) -> Result<(), KernelError> {
         match change {
             Change::UpdateTable(commands) => nft::update(commands).await,

@@ -1,7 +1,6 @@
-//! The nftables table, by the program `nft`.
+//! Reads and changes the nftables table with the program `nft`.
 //!
-//! The crate `nftables` (0.6.3) is not used: its types have no maps of verdicts, and it does not give back what nft says
-//! on stderr.
+//! The crate `nftables` (0.6.3) is not used: its types have no verdict maps, and it does not return the stderr of nft.
 
 use std::io;
 use std::process::Stdio;
@@ -14,11 +13,11 @@ use super::error::KernelError;
 use crate::node::settings::{NodeSettings, TABLE};
 use crate::node::table::Table;
 
-/// The table, if there is one.
+/// Reads the table of Mooring. None: it does not exist.
 pub(super) async fn list() -> Result<Option<Table>, KernelError> {
     match run(&["--json", "list", "table", "ip", TABLE], "").await {
         Ok(listing) => Ok(Some(Table::parse(&listing)?)),
-        // nft says this of a table that is not there: strerror(ENOENT) in the locale C.
+        // The message of nft for a table that does not exist: strerror(ENOENT) in the locale C.
         Err(Failed::Refused(reason)) if reason.contains("No such file or directory") => Ok(None),
         Err(failed) => Err(failed.while_doing("listing the nftables table mooring")),
     }
@@ -36,7 +35,7 @@ pub(super) async fn remove() -> Result<(), KernelError> {
     change(&Table::remove(), "removing the nftables table mooring").await
 }
 
-/// Lets nft check, without doing it, a table that has every kind of rule.
+/// Runs `nft --check` on a table that has every kind of rule. It changes nothing.
 pub(super) async fn check(settings: &NodeSettings) -> Result<(), KernelError> {
     let table = crate::node::complete_table::complete(settings)
         .replace()
@@ -46,16 +45,16 @@ pub(super) async fn check(settings: &NodeSettings) -> Result<(), KernelError> {
     checked.map(drop).map_err(|failed| failed.while_doing(what))
 }
 
-/// One transaction.
+/// Runs one transaction.
 async fn change(commands: &Value, what: &'static str) -> Result<(), KernelError> {
     let done = run(&["--json", "--file", "-"], &commands.to_string()).await;
     done.map(drop).map_err(|failed| failed.while_doing(what))
 }
 
 enum Failed {
-    /// It was not run to its end.
+    /// `nft` could not be started or awaited.
     NotRun(io::Error),
-    /// It said why not.
+    /// `nft` failed with this message.
     Refused(String),
 }
 
@@ -80,7 +79,8 @@ async fn run(arguments: &[&str], input: &str) -> Result<String, Failed> {
         .spawn()
         .map_err(Failed::NotRun)?;
     if let Some(mut stdin) = nft.stdin.take() {
-        // It ends without reading when it may not change the network: what it says then is worth more.
+        // Without the permission to change the network nft exits before it reads stdin. Its message on stderr is more
+        // useful than the write error.
         let _ = stdin.write_all(input.as_bytes()).await;
     }
     let output = nft.wait_with_output().await.map_err(Failed::NotRun)?;

@@ -114,7 +114,7 @@ pub(super) fn route_message(route: &RouteEntry) -> RouteMessage {
     }
 }
 
-/// The request for one value. (The request that the library makes would set all the others as well.)
+/// The request that sets `rp_filter` alone. (The request of the library would set all other values too.)
 pub(super) fn reverse_path_message(link: u32, value: u32) -> LinkMessage {
     // struct nlattr { len: 8, type: IPV4_DEVCONF_RP_FILTER }, then the value: linux/ip.h, linux/netlink.h.
     let entry: Vec<u8> = [8_u16, IPV4_DEVCONF_RP_FILTER]

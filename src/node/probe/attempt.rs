@@ -12,21 +12,21 @@ use tokio::time::timeout;
 use super::order::Order;
 use super::outcome::Attempt;
 
-/// How much of an answer is read.
+/// The most bytes of an answer that are read.
 const LONGEST: usize = 64;
 
-/// Why an attempt failed. Each says what to do next.
+/// Why an attempt failed. Each message says what to do next.
 #[derive(Debug, thiserror::Error)]
 pub enum AttemptError {
-    /// The name cannot be looked up.
+    /// The DNS lookup of the target failed.
     #[error("{target} cannot be looked up ({source}): check the name, and the DNS of the cluster")]
     Lookup {
-        /// The target.
+        /// Host and port of the target.
         target: String,
-        /// Why.
+        /// The error of the resolver.
         source: io::Error,
     },
-    /// The name has no IPv4 address.
+    /// The target has no IPv4 address. The value is its host and port.
     #[error("{0} has no IPv4 address: give a target that has one")]
     NoAddress(String),
     /// Packets to the target never leave with the address.
@@ -35,53 +35,53 @@ pub enum AttemptError {
          IP, and in no internal network"
     )]
     NotRouted {
-        /// The target.
+        /// Host and port of the target.
         target: String,
-        /// Its address.
+        /// The address of the target.
         to: Ipv4Addr,
     },
-    /// A socket with the address cannot be opened.
+    /// A socket that sends from the static address cannot be opened.
     #[error("the node part cannot send from {address} ({source}): see its log")]
     Socket {
-        /// The address.
+        /// The static address.
         address: Ipv4Addr,
-        /// Why.
+        /// The error of the system.
         source: io::Error,
     },
-    /// Nothing came.
+    /// No answer came within the limit.
     #[error(
         "{target} does not answer within {limit:?}: check that the program runs there, and that firewalls let \
          {address} in"
     )]
     Silent {
-        /// The target.
+        /// Host and port of the target.
         target: String,
-        /// The address.
+        /// The static address.
         address: Ipv4Addr,
-        /// How long was waited for.
+        /// The time limit of the attempt.
         limit: Duration,
     },
-    /// The connection was refused or broke.
+    /// The connection was refused or closed.
     #[error(
         "the connection to {target} failed ({source}): check that mooring echo runs there, and that firewalls let \
          {address} in"
     )]
     Connection {
-        /// The target.
+        /// Host and port of the target.
         target: String,
-        /// The address.
+        /// The static address.
         address: Ipv4Addr,
-        /// Why.
+        /// The error of the connection.
         source: io::Error,
     },
-    /// The answer is no address.
+    /// The answer is not an IPv4 address.
     #[error(
         "{target} answers \"{answer}\", which is not an IPv4 address: check that mooring echo runs there"
     )]
     Unreadable {
-        /// The target.
+        /// Host and port of the target.
         target: String,
-        /// The answer.
+        /// The answer, with special characters escaped.
         answer: String,
     },
 }
@@ -97,7 +97,7 @@ pub(super) async fn attempt(order: &Order, limit: Duration) -> Attempt {
     match asked.unwrap_or_else(|_| Err(silent())) {
         Ok((observed, time)) => Attempt::Answer {
             observed,
-            // Below a millisecond counts as one.
+            // Less than a millisecond is reported as one.
             round_trip: u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1),
         },
         Err(error) => Attempt::Failed {
@@ -120,7 +120,7 @@ async fn ask(order: &Order) -> Result<(Ipv4Addr, Duration), AttemptError> {
     let mut stream = socket.connect(to.into()).await.map_err(broken)?;
     let round_trip = begin.elapsed();
     let answer = read(&mut stream).await.map_err(broken)?;
-    // It ended well, and so it is closed as connections are.
+    // The attempt succeeded: close the connection normally instead of with a reset.
     SockRef::from(&stream).set_linger(None).map_err(broken)?;
     let text = String::from_utf8_lossy(&answer);
     let seen = text
@@ -133,7 +133,7 @@ async fn ask(order: &Order) -> Result<(Ipv4Addr, Duration), AttemptError> {
     Ok((seen, round_trip))
 }
 
-/// The first address of the target that packets leave for with the static address.
+/// The first address of the target to which packets leave with the static address.
 async fn destination(order: &Order) -> Result<SocketAddrV4, AttemptError> {
     let target = &order.subject.target;
     let found = tokio::net::lookup_host(target).await;
@@ -144,7 +144,7 @@ async fn destination(order: &Order) -> Result<SocketAddrV4, AttemptError> {
     let mut elsewhere = None;
     for to in found {
         let SocketAddr::V4(to) = to else { continue };
-        if order.destinations.wanted(*to.ip()) {
+        if order.destinations.uses_static_address(*to.ip()) {
             return Ok(to);
         }
         elsewhere = elsewhere.or(Some(*to.ip()));
@@ -156,23 +156,24 @@ async fn destination(order: &Order) -> Result<SocketAddrV4, AttemptError> {
     })
 }
 
-/// A socket that sends from the address, by its ENI and by no other interface.
+/// Opens a socket that sends from the static address, only by the ENI of the address.
 fn open(order: &Order) -> io::Result<TcpSocket> {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, Some(Protocol::TCP))?;
     socket.set_nonblocking(true)?;
     socket.bind_device(Some(order.link.as_bytes()))?;
     if let Some(mark) = order.mark {
-        // The address is not the node's: only a transparent socket can have it. The mark selects the route table.
+        // The node does not have the address, so only a transparent socket can bind it. The mark selects the route
+        // table.
         socket.set_ip_transparent_v4(true)?;
         socket.set_mark(mark)?;
     }
-    // An attempt that is given up sends at most a reset, and nothing later.
+    // An attempt that is aborted sends at most a reset.
     socket.set_linger(Some(Duration::ZERO))?;
     socket.bind(&SocketAddrV4::new(order.subject.address, 0).into())?;
     Ok(TcpSocket::from_std_stream(socket.into()))
 }
 
-/// Up to a newline, the end, or the longest answer.
+/// Reads up to a newline, the end of the stream, or [`LONGEST`] bytes.
 async fn read(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut answer = Vec::with_capacity(LONGEST);
     let mut limited = stream.take(LONGEST as u64);

@@ -1,8 +1,9 @@
-//! Does the other side see the address? The node part opens TCP connections from programmed addresses to a target
-//! that answers with the source that it saw (`mooring echo`), on the way of the packets of the pod.
+//! Checks that the target sees the static address. The node part opens TCP connections from programmed addresses to
+//! a target that answers with the source address that it sees (`mooring echo`). The packets use the same route as
+//! those of the pod.
 //!
-//! [`Orders`] (what is probed) -> attempts -> [`Progress`] (what they mean) -> [`Outcomes`]. Only the attempts have
-//! effects. `docs/design/node.md` explains the data path.
+//! [`Orders`] (what is probed) -> attempts -> [`ProbeState`] (what the attempts mean) -> [`ProbeResults`]. Only the attempts
+//! do I/O. `docs/design/node.md` explains the data path.
 
 mod attempt;
 mod order;
@@ -11,5 +12,5 @@ mod run;
 
 pub use attempt::AttemptError;
 pub use order::{Order, Orders, Subject, orders};
-pub use outcome::{Attempt, Found, Outcome, Outcomes, Progress};
+pub use outcome::{Attempt, Found, ProbeResult, ProbeResults, ProbeState};
 pub use run::{Limits, run};

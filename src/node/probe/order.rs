@@ -1,4 +1,4 @@
-//! What is probed: a pure function of the desired state.
+//! Which addresses are probed: a pure function of the desired state.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -10,46 +10,46 @@ use crate::node::settings::NodeSettings;
 use crate::node::slots;
 use crate::node::state::KernelState;
 
-/// One claim of an address, and the target that the node part asks about it. An outcome is about one subject.
+/// One claim of an address, and the target of its probe. Each outcome belongs to one subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
     /// The address.
     pub address: Ipv4Addr,
     /// The UID of the pod.
     pub pod: String,
-    /// The claim.
+    /// The id of the claim.
     pub claim: String,
     /// Host and port of the target.
     pub target: String,
 }
 
 impl Subject {
-    /// Whether the report is about the same claim.
+    /// Whether the report is about the claim of this subject.
     #[must_use]
     pub fn is_of(&self, report: &Report) -> bool {
         (self.address, &self.pod, &self.claim) == (report.address, &report.pod, &report.claim)
     }
 }
 
-/// What is probed, how often, and how the connection is opened.
+/// One probe: its subject, its interval, and how the connection is opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
-    /// What is probed.
+    /// The claim and the target.
     pub subject: Subject,
-    /// How often.
+    /// Time between two attempts.
     pub interval: Duration,
-    /// The packet mark of the ENI, if the address is a pod's. None: it is an address of the node.
+    /// The packet mark of the ENI, if a pod has the address. None: a program in the namespace of the node has it.
     pub mark: Option<u32>,
     /// The name of the ENI.
     pub link: String,
-    /// Where packets leave with the address.
+    /// The destinations to which packets leave with the static address.
     pub destinations: Destinations,
 }
 
-/// What is probed, by the name of the IP.
+/// The probes, by the name of the IP.
 pub type Orders = BTreeMap<String, Order>;
 
-/// What can be probed once the kernel does what is desired.
+/// The addresses that can be probed after the kernel has reached the desired state.
 #[must_use]
 pub fn orders(desired: &Desired, kernel: &KernelState, settings: &NodeSettings) -> Orders {
     let slots = slots::slots(desired, kernel, settings);

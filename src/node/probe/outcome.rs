@@ -1,56 +1,56 @@
-//! What attempts mean: a pure function of the attempts so far.
+//! From attempts to an outcome: a pure function of the attempts so far.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use super::order::Subject;
 
-/// How many attempts in a row have to fail before it is said.
+/// Number of failed attempts in sequence before the failure is reported.
 const FAILURES: u32 = 3;
 
-/// What one attempt found.
+/// The result of one attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Attempt {
     /// The target answered.
     Answer {
-        /// The source address that it saw.
+        /// The source address that the target saw.
         observed: Ipv4Addr,
         /// The round trip, in milliseconds.
         round_trip: u64,
     },
-    /// It did not answer, or not with an address.
+    /// The target did not answer, or its answer was not an address.
     Failed {
-        /// Why, and what to do next.
+        /// The cause, and what to do next.
         message: String,
-        /// Whether every attempt fails until a route or the target is changed.
+        /// Whether all attempts fail until a route or the target is changed.
         lasting: bool,
     },
 }
 
-/// What is said.
+/// The reported result of the probe of one subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// The source address that the target saw. None: it did not say.
+pub struct ProbeResult {
+    /// The source address that the target saw. None: there was no answer with an address.
     pub observed: Option<Ipv4Addr>,
     /// The round trip of the attempt that led to this outcome, in milliseconds.
     pub round_trip: Option<u64>,
-    /// Why the address is not verified, and what to do next. Empty if it is.
+    /// Why the address is not verified, and what to do next. Empty if it is verified.
     pub message: String,
 }
 
-/// What is said, and about what.
+/// An outcome with its subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// What was probed.
+    /// The claim and the target that were probed.
     pub subject: Subject,
-    /// What came of it.
-    pub outcome: Outcome,
+    /// The reported result.
+    pub outcome: ProbeResult,
 }
 
-/// What is said about each IP, by name.
-pub type Outcomes = BTreeMap<String, Found>;
+/// The outcomes, by the name of the IP.
+pub type ProbeResults = BTreeMap<String, Found>;
 
-impl Outcome {
+impl ProbeResult {
     fn of(subject: &Subject, attempt: &Attempt) -> Self {
         let Subject {
             address, target, ..
@@ -84,39 +84,43 @@ impl Outcome {
         self.observed.is_some() && self.message.is_empty()
     }
 
-    /// Whether both say the same; the round trip differs each time.
-    fn says_as(&self, other: &Self) -> bool {
+    /// Whether both report the same result. The round trip is ignored, because it differs each time.
+    fn same_result(&self, other: &Self) -> bool {
         (self.observed, &self.message) == (other.observed, &other.message)
     }
 }
 
-/// How far the probe of one subject is.
+/// The state of the probe of one subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
-    outcome: Option<Outcome>,
-    /// How many attempts in a row did not see the address.
+pub struct ProbeState {
+    outcome: Option<ProbeResult>,
+    /// Number of attempts in sequence in which the target did not see the address.
     failures: u32,
-    latest: Option<Outcome>,
-    /// How many attempts in a row found the same as the latest.
+    latest: Option<ProbeResult>,
+    /// Number of attempts in sequence with the same result as the latest one.
     repeated: u32,
 }
 
-impl Progress {
-    /// What is said now. None: nothing is known yet.
+impl ProbeState {
+    /// The outcome that is reported now. None: there is no result yet.
     #[must_use]
-    pub const fn outcome(&self) -> Option<&Outcome> {
+    pub const fn outcome(&self) -> Option<&ProbeResult> {
         self.outcome.as_ref()
     }
 
     /// The progress after one more attempt.
     ///
-    /// An address that is seen is said at once, and so is another address, and what does not go away by itself. What
-    /// can be a packet that was lost is said when it happened three times in a row. While nothing is well, what is said
-    /// changes only when another thing was found three times in a row, so that it does not change with each attempt.
+    /// Three results are reported at once: the target sees the address, it sees another address, or the failure is
+    /// lasting. A failure that one lost packet can cause is reported after three failed attempts in sequence. While the
+    /// address is not verified, another failure is reported only after three equal results in sequence, so that the
+    /// report does not change with each attempt.
     #[must_use]
     pub fn after(&self, subject: &Subject, attempt: &Attempt) -> Self {
-        let found = Outcome::of(subject, attempt);
-        let again = self.latest.as_ref().is_some_and(|it| it.says_as(&found));
+        let found = ProbeResult::of(subject, attempt);
+        let again = self
+            .latest
+            .as_ref()
+            .is_some_and(|it| it.same_result(&found));
         let repeated = if again {
             self.repeated.saturating_add(1)
         } else {
@@ -132,7 +136,7 @@ impl Progress {
             Attempt::Failed { lasting, .. } => *lasting,
         };
         let turns = match &self.outcome {
-            Some(present) if present.says_as(&found) => false,
+            Some(present) if present.same_result(&found) => false,
             _ if found.is_verified() => true,
             Some(present) if !present.is_verified() => {
                 let first_answer = present.observed.is_none() && found.observed.is_some();
@@ -175,7 +179,7 @@ mod tests {
         }
     }
 
-    /// What is said after each of the attempts: the address that was seen, or the reason.
+    /// The outcome after each attempt: the address that the target saw, or the message.
     fn said(attempts: &[Attempt]) -> Vec<String> {
         let subject = Subject {
             address: ADDRESS,
@@ -183,14 +187,14 @@ mod tests {
             claim: "7".to_owned(),
             target: "198.51.100.7:7000".to_owned(),
         };
-        let mut progress = Progress::default();
+        let mut progress = ProbeState::default();
         let mut said = Vec::new();
         for attempt in attempts {
             progress = progress.after(&subject, attempt);
             said.push(match progress.outcome() {
                 None => "nothing".to_owned(),
                 Some(outcome) if outcome.is_verified() => "verified".to_owned(),
-                Some(Outcome {
+                Some(ProbeResult {
                     observed: Some(address),
                     ..
                 }) => address.to_string(),
@@ -239,7 +243,7 @@ mod tests {
         assert_eq!(said(&attempts)[2..], ["silent"; 4]);
         attempts.extend(vec![fails("refused"); 2]);
         assert_eq!(said(&attempts).last().unwrap(), "refused");
-        // The first answer is news.
+        // The first answer after failures is reported at once.
         attempts.push(sees(OTHER));
         assert_eq!(said(&attempts).last().unwrap(), "192.0.2.1");
         attempts.extend([sees(THIRD), sees(OTHER), sees(THIRD)]);
@@ -260,7 +264,7 @@ mod tests {
             observed: ADDRESS,
             round_trip,
         };
-        let first = Progress::default().after(&subject, &answer(3));
+        let first = ProbeState::default().after(&subject, &answer(3));
         let second = first.after(&subject, &answer(8));
         assert_eq!(second.outcome(), first.outcome());
         assert_eq!(second.outcome().unwrap().round_trip, Some(3));

@@ -1,4 +1,4 @@
-//! When attempts are made: all addresses of the node at the same time, a few attempts at once, spread over the interval.
+//! Schedules the attempts: all addresses of the node in parallel, few attempts at once, spread over the interval.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -10,14 +10,14 @@ use tokio::time::{Instant, sleep_until};
 
 use super::attempt::attempt;
 use super::order::{Order, Orders};
-use super::outcome::{Attempt, Found, Outcomes, Progress};
+use super::outcome::{Attempt, Found, ProbeResults, ProbeState};
 
-/// Limits of attempts.
+/// Limits for attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How long one may take.
+    /// Timeout of one attempt.
     pub time: Duration,
-    /// How many are made at the same time.
+    /// The most attempts at the same time.
     pub together: usize,
 }
 
@@ -34,18 +34,18 @@ impl Default for Limits {
 struct Probing {
     order: Order,
     due: Instant,
-    /// Whether an attempt was made.
+    /// Whether the first attempt was started.
     begun: bool,
     running: Option<AbortHandle>,
-    progress: Progress,
+    progress: ProbeState,
 }
 
 type Done = (String, Attempt);
 
-/// Probes what is ordered until the sender of the orders is gone.
+/// Runs the probes in `orders` until the sender of the orders is dropped.
 pub async fn run(
     mut orders: watch::Receiver<Orders>,
-    outcomes: watch::Sender<Outcomes>,
+    outcomes: watch::Sender<ProbeResults>,
     limits: Limits,
 ) {
     let mut probes: BTreeMap<String, Probing> = BTreeMap::new();
@@ -64,7 +64,7 @@ pub async fn run(
                 follow(&mut probes, &orders.borrow_and_update());
             }
             Some(done) = attempts.join_next_with_id() => {
-                // One that was given up has no result.
+                // An aborted attempt has no result.
                 if let Ok((id, done)) = done {
                     take_in(&mut probes, id, &done);
                 }
@@ -79,7 +79,8 @@ pub async fn run(
     }
 }
 
-/// Another subject starts without an outcome, with an attempt at once. Another way for the same subject keeps what is known.
+/// Applies new orders. A new subject starts without an outcome and is probed at once. If only the route to the same
+/// subject changes, its progress is kept.
 fn follow(probes: &mut BTreeMap<String, Probing>, orders: &Orders) {
     probes.retain(|ip, probe| {
         let same = orders.get(ip) == Some(&probe.order);
@@ -108,7 +109,7 @@ fn follow(probes: &mut BTreeMap<String, Probing>, orders: &Orders) {
 
 fn begin((probe, ip): (&mut Probing, String), attempts: &mut JoinSet<Done>, limit: Duration) {
     let interval = probe.order.interval;
-    // Many addresses that begin at once, as after a start, come apart with the second attempt.
+    // Many addresses can start at the same time, for example after a restart. Their second attempts are spread.
     let wait = if probe.begun {
         interval
     } else {
@@ -124,7 +125,7 @@ fn begin((probe, ip): (&mut Probing, String), attempts: &mut JoinSet<Done>, limi
     probe.running = Some(running);
 }
 
-/// From half of the interval to one and a half, another time for each IP.
+/// A time between 0.5 and 1.5 intervals, different for each IP.
 fn spread(ip: &str, interval: Duration) -> Duration {
     let mut hasher = DefaultHasher::new();
     ip.hash(&mut hasher);
@@ -132,7 +133,7 @@ fn spread(ip: &str, interval: Duration) -> Duration {
     interval / 2 + interval / 1000 * part
 }
 
-/// The result of an attempt that was given up counts no more.
+/// Applies a result. The result of an attempt that was replaced since is ignored.
 fn take_in(probes: &mut BTreeMap<String, Probing>, id: Id, (ip, found): &Done) {
     let Some(probe) = probes.get_mut(ip) else {
         return;
@@ -146,7 +147,7 @@ fn take_in(probes: &mut BTreeMap<String, Probing>, id: Id, (ip, found): &Done) {
     }
 }
 
-fn publish(probes: &BTreeMap<String, Probing>, outcomes: &watch::Sender<Outcomes>) {
+fn publish(probes: &BTreeMap<String, Probing>, outcomes: &watch::Sender<ProbeResults>) {
     let found = probes.iter().filter_map(|(ip, probe)| {
         let found = Found {
             subject: probe.order.subject.clone(),
@@ -154,7 +155,7 @@ fn publish(probes: &BTreeMap<String, Probing>, outcomes: &watch::Sender<Outcomes
         };
         Some((ip.clone(), found))
     });
-    let found: Outcomes = found.collect();
+    let found: ProbeResults = found.collect();
     outcomes.send_if_modified(|before| {
         let differs = *before != found;
         *before = found;
@@ -175,7 +176,7 @@ mod tests {
         times.sort();
         assert!(times.iter().all(|time| *time >= interval / 2));
         assert!(times.iter().all(|time| *time < interval / 2 * 3));
-        // No two seconds have more than a few of them.
+        // At most a few of them are within any two seconds.
         let most = times
             .windows(30)
             .map(|some| some[29].abs_diff(some[0]))

@@ -8,7 +8,7 @@ use crate::node::objects::Objects;
 use crate::node::settings::NodeSettings;
 use crate::node::state::KernelState;
 
-/// A pod with an address of its own, and one with `hostNetwork`.
+/// A pod with its own address, and a pod with `hostNetwork`.
 fn two_pods() -> Objects {
     with(with(objects(), 1, 1, false), 2, 1, true)
 }

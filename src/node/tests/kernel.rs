@@ -1,4 +1,4 @@
-//! A kernel as a value: what each change does to it.
+//! A simulated kernel: how each change affects it.
 
 use serde_json::Value;
 
@@ -9,13 +9,13 @@ use crate::node::settings::NodeSettings;
 use crate::node::state::KernelState;
 use crate::node::table::{Chain, Hook, Set, Table};
 
-/// The changes that are to be made now.
+/// The changes that are necessary now.
 pub fn changes(objects: &Objects, kernel: &KernelState) -> Vec<Change> {
     let settings = NodeSettings::default();
     difference(&desired(objects, kernel, &settings), kernel, &settings)
 }
 
-/// Compares and applies until nothing is left to do.
+/// Compares and applies until no change is left.
 pub fn settle(objects: &Objects, kernel: &mut KernelState) {
     for _ in 0..4 {
         let changes = changes(objects, kernel);
@@ -71,7 +71,7 @@ pub fn apply(kernel: &mut KernelState, change: &Change) {
     kernel.read_reverse_path();
 }
 
-/// One command of a transaction, with the checks of the kernel.
+/// Runs one command of a transaction, with the checks that the kernel makes.
 fn run(table: &mut Table, command: &Value) {
     let (verb, object) = command.as_object().unwrap().iter().next().unwrap();
     let (kind, fields) = object.as_object().unwrap().iter().next().unwrap();

@@ -1,4 +1,4 @@
-//! Desired state and difference as pure functions, with a kernel that is a value.
+//! Tests of the desired state and the difference, with a simulated kernel.
 
 mod cilium;
 mod kernel;

@@ -1,4 +1,4 @@
-//! The probe: what is in the kernel for it, and what is probed.
+//! Tests of the probe: its state in the kernel, and which addresses are probed.
 
 use std::net::Ipv4Addr;
 
@@ -35,7 +35,7 @@ fn a_probe_changes_only_the_state_of_pods() {
     assert!(!plain.table.as_ref().unwrap().sets.contains_key("probed"));
     let of_node = settled(&with_probe(with(objects(), 1, 1, true)));
     assert_eq!(of_node, settled(&with(objects(), 1, 1, true)));
-    // A probe without an address.
+    // A block with a probe but without a programmed address.
     assert_eq!(settled(&with_probe(objects())), settled(&objects()));
 }
 
@@ -67,7 +67,7 @@ fn programmed_addresses_are_probed_on_the_path_of_the_pod() {
     assert_eq!((pod.mark, pod.link.as_str()), (Some(0x1_0000), "eth1"));
     assert_eq!((host.mark, host.link.as_str()), (None, "eth2"));
     assert_eq!(pod.subject.claim, "claim-1");
-    assert!(pod.destinations.wanted(TARGET));
+    assert!(pod.destinations.uses_static_address(TARGET));
     let mut waiting = both;
     waiting
         .ips
@@ -123,6 +123,6 @@ fn an_unreadable_probe_does_not_affect_the_block() {
     };
     assert_eq!(read("198.51.100.7:7000"), (1, Some(30)));
     assert_eq!(read("nowhere"), (1, None));
-    // The outcome says that nothing leaves for it.
+    // The outcome reports that no packet leaves for this target with the address.
     assert_eq!(read("192.0.2.7:7000"), (1, Some(30)));
 }

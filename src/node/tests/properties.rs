@@ -1,4 +1,4 @@
-//! Whatever happens in whatever order, the kernel comes to the same state, by ways on which no packet leaves wrongly.
+//! For all events in all orders the kernel reaches the same state, and at no step a packet leaves with a wrong source.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use crate::node::settings::NodeSettings;
 use crate::node::state::{KernelState, NextHop, Selector};
 use crate::node::table::Table;
 
-/// Objects with up to four pods, each with or without its claim, on one interface or on two, in a block with or without a
-/// probe.
+/// Objects with up to four pods, each with or without its claim, on one or two interfaces, in a block with or without
+/// a probe.
 fn any_objects(interfaces: u8) -> impl Strategy<Value = Objects> {
     let pod = (0..interfaces, any::<bool>(), 0..4_u8, 0..3_u8);
     let pods = proptest::collection::vec(pod, 4);
@@ -46,7 +46,7 @@ fn any_objects(interfaces: u8) -> impl Strategy<Value = Objects> {
     })
 }
 
-/// Nothing that other programs made.
+/// Whether the change affects only what Mooring owns.
 fn ours(change: &Change) -> bool {
     match change {
         Change::RemoveAddress(local) | Change::AddAddress(local) => local.ours,
@@ -64,7 +64,7 @@ fn guards(kernel: &KernelState) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// Each pod whose packets pass has everything that gives them their source.
+/// Checks that each pod whose packets pass has all the rules that set their source.
 fn right(table: &Table) -> Result<(), String> {
     let value = |map: &str, key: &Value| {
         let mut pairs = table.pairs(map);
@@ -138,7 +138,7 @@ proptest! {
         settle(&after, &mut expected);
         let (first, last, mut forgotten) = (guards(&kernel), guards(&expected), false);
         let changes = changes(&after, &kernel);
-        // Where no address was or is programmed, there is nothing to forget.
+        // If no address was or is programmed, there are no conntrack entries to delete.
         let forgets = changes.iter().any(|change| matches!(change, Change::ForgetConnections(_)));
         for change in changes.iter().take(end) {
             prop_assert!(ours(change), "{change}");
@@ -185,7 +185,7 @@ fn ways(kernel: &KernelState) -> bool {
     })
 }
 
-/// What is sent back to a connection of the probe reaches the node part: by a rule and a local route.
+/// Whether the replies to a probe connection reach the node part, by a rule and a local route.
 fn probe_returns(kernel: &KernelState) -> bool {
     let settings = NodeSettings::default();
     let table = kernel.table.as_ref().unwrap();

@@ -13,7 +13,7 @@ pub fn mac(number: u8) -> Mac {
     Mac([2, 0, 0, 0, 0, number])
 }
 
-/// A kernel with three interfaces, whose addresses other programs made.
+/// A kernel with three interfaces, whose addresses were added by other programs.
 pub fn kernel() -> KernelState {
     let mut kernel = KernelState::default();
     for number in 0..3_u8 {
@@ -68,7 +68,7 @@ pub fn with_probe(mut objects: Objects) -> Objects {
     objects
 }
 
-/// Adds a pod, and an IP that it has on the interface with this number.
+/// Adds a pod and its IP, which is on the interface with this number.
 pub fn with(mut objects: Objects, number: u8, interface: u8, host_network: bool) -> Objects {
     let uid = format!("uid-{number}");
     let pod = Pod {

@@ -1,52 +1,54 @@
-//! What has to be done next for the certificate, from what is known: pure, so that every order of events can
-//! be tried.
+//! Decides the next step for the self-managed certificate. A pure function, so that tests can try all orders of events.
 
 use std::time::Duration;
 
-/// How long things last. All follow from flags; a test has them short.
+/// Lifetimes and waits. All follow from flags. Tests use short ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Lifetimes {
-    /// Of a certificate.
+    /// The lifetime of a certificate.
     pub certificate: Duration,
-    /// A new certificate is not served before it has been published for this time: an API server reads it late.
+    /// A new certificate is served only after it has been published for this time, because an API server can read it
+    /// late.
     pub settling: Duration,
-    /// The previous one stays published for this time after it was replaced: a replica reads late.
+    /// A replaced certificate stays published for this time, because a replica can read the Secret late.
     pub overlap: Duration,
 }
 
-/// What is known of the certificate. Times are milliseconds since 1970.
+/// The observed state of the certificate. Times are milliseconds since 1970.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CertificateState {
-    /// When the certificate in the Secret ends.
+    /// When the certificate in the Secret expires.
     pub ends: i64,
-    /// Who trusts it takes it, for every name that the API server dials, as long as another has to settle.
+    /// Whether a client that trusts the certificate accepts it for every name to which the API server connects, now and
+    /// for the settling time of another one.
     pub fits: bool,
-    /// Whether the one after it fits likewise, if there is one.
+    /// The same for the next certificate. None: there is none.
     pub next_fits: Option<bool>,
-    /// Since when this process has seen these pairs in the Secret, and their certificates in every `caBundle`.
+    /// Since when this process has observed these pairs in the Secret and their certificates in every `caBundle`.
     pub published: Option<i64>,
-    /// Every `caBundle` has other certificates too.
+    /// Whether the `caBundle`s contain other certificates too.
     pub others: bool,
-    /// What is served is another, and it stays trusted as long as that in the Secret has to settle.
+    /// Whether this process serves another certificate, which stays trusted for the settling time of the one in the
+    /// Secret.
     pub serves_other: bool,
 }
 
-/// One thing to do; each is durable before the next is decided.
+/// One step. It is durable before the next one is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CertificateStep {
-    /// Make another pair in place of those in the Secret.
+    /// Replace all pairs in the Secret with a new one.
     Replace,
-    /// Make the pair that comes after that in the Secret.
+    /// Make the next pair and add it to the Secret.
     Prepare,
-    /// Have the next pair take the place of the one before.
+    /// Replace the pair in the Secret with the next one.
     Switch,
     /// Add the certificates in the Secret to every `caBundle`.
     Publish,
-    /// Remove all others from every `caBundle`.
+    /// Remove all other certificates from every `caBundle`.
     Prune,
-    /// Serve the pair, and look again later.
+    /// Serve the pair in the Secret, and check again later.
     Serve,
-    /// Go on serving what is served, and look again later.
+    /// Continue to serve the present pair, and check again later.
     Wait,
 }
 
@@ -54,9 +56,9 @@ fn millis(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// What to do next. What was served before goes on being served until `Serve`.
+/// The next step. The former pair is served until the step `Serve`.
 pub(super) fn next(known: &CertificateState, lifetimes: &Lifetimes, now: i64) -> CertificateStep {
-    // It is not accepted, or soon will not be: waiting does not help.
+    // Clients do not accept the certificate, or soon will not. To wait does not help.
     if !known.fits {
         return match known.next_fits {
             Some(true) => CertificateStep::Switch,
@@ -81,7 +83,7 @@ pub(super) fn next(known: &CertificateState, lifetimes: &Lifetimes, now: i64) ->
             CertificateStep::Wait
         };
     }
-    // A replica that is late still serves one of them.
+    // Before that a replica that reads late may still serve one of the others.
     let overlapped = now - published > millis(lifetimes.overlap);
     if known.others && known.next_fits.is_none() && overlapped {
         return CertificateStep::Prune;

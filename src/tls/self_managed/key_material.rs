@@ -1,5 +1,5 @@
-//! What the Secret holds: the pair that is served and, before a change, the one after it. A certificate signs itself,
-//! and is what the API server trusts. Made with rcgen.
+//! The contents of the Secret: the pair that is served and, before a change, the next pair. The certificate is
+//! self-signed, and the API server trusts it directly. It is made with rcgen.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,20 +16,20 @@ use crate::tls::error::Unusable;
 use crate::tls::names::{CERTIFICATE, KEY, NEXT_CERTIFICATE, NEXT_KEY};
 use crate::tls::pair::Pair;
 
-/// Certificates begin earlier than they are made by this time: clocks can be wrong.
+/// Certificates are valid from this long before they are made, because clocks can be wrong.
 const SKEW: Duration = Duration::from_hours(24);
 
-/// What is kept.
+/// The pairs in the Secret.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct KeyMaterial {
-    /// What is served.
+    /// The pair that is served.
     pub pair: Pair,
-    /// What is served after it, once its certificate has been published for a while.
+    /// The pair that is served next, after its certificate has been published for the settling time.
     pub next: Option<Pair>,
 }
 
 impl KeyMaterial {
-    /// As the Secret has it.
+    /// Reads the data of the Secret.
     pub fn read(data: &BTreeMap<String, ByteString>) -> Result<Self, Unusable> {
         let entry = |name| data.get(name).map(|it| it.0.clone()).unwrap_or_default();
         let pair = |certificate, key| Pair::new(entry(certificate), entry(key));
@@ -47,7 +47,7 @@ impl KeyMaterial {
         })
     }
 
-    /// As the Secret is to have it.
+    /// The data to write into the Secret.
     pub fn data(&self) -> BTreeMap<String, ByteString> {
         let entries = |names: [&str; 2], pair: &Pair| {
             let (certificate, key) = pair.bytes();
@@ -62,7 +62,7 @@ impl KeyMaterial {
     }
 }
 
-/// A new pair, for these names.
+/// Makes a new pair for these names.
 pub(super) fn make(
     names: &[ServerName<'static>],
     life: Duration,
@@ -80,7 +80,7 @@ pub(super) fn make(
             name => Ia5String::try_from(name.to_str().as_ref()).map(SanType::DnsName),
         })
         .collect::<Result<_, _>>()?;
-    // Its key, if stolen, makes no certificate for another name.
+    // Not a CA: a stolen key cannot sign a certificate for another name.
     params.is_ca = IsCa::ExplicitNoCa;
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
     params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
@@ -151,7 +151,7 @@ mod tests {
         }
     }
 
-    /// Neither as a text nor as a list of its bytes.
+    /// Checks that the error contains the secret neither as text nor as a list of bytes.
     #[track_caller]
     fn expect_no_trace(error: &(dyn std::error::Error + 'static), secret: &str) {
         let said = format!("{} {error:?}", crate::telemetry::chain(error));

@@ -1,8 +1,8 @@
-//! A certificate of our own, kept in a Secret and published in our webhook configurations. Any replica does what is
-//! due, and none has to lead: each write is guarded by the version that it was decided from, so that of any number
-//! that start together one is first, and the others take what it made.
+//! The self-managed certificate, stored in a Secret and published in the webhook configurations of Mooring. Any replica
+//! makes the step that is due, without leader election: each write is guarded by the version that it was decided from.
+//! If several replicas start together, one write succeeds and the others use its result.
 //!
-//! The configurations are read before the Secret, so that nothing is removed from them that was published for a newer
+//! The configurations are read before the Secret. So no certificate is removed from them that was published for a newer
 //! Secret than the one that was read.
 
 mod decide;
@@ -33,12 +33,12 @@ use secret::{Found, Version};
 pub use decide::Lifetimes;
 pub use options::Options;
 
-/// While there is nothing to serve, and after a write that was refused.
+/// Wait while there is no certificate, and after a write that was refused.
 const RETRY: Duration = Duration::from_secs(1);
-/// More steps than a start from nothing takes. A loop of steps pauses after them.
+/// The most steps in sequence, more than a start without a Secret takes. After them the loop pauses.
 const STEPS: usize = 8;
 
-pub(super) struct Keeper<N> {
+pub(super) struct Renewer<N> {
     pub client: Client,
     pub options: Options,
     pub provider: Arc<CryptoProvider>,
@@ -46,14 +46,14 @@ pub(super) struct Keeper<N> {
     pub notice: N,
 }
 
-impl<N: FnMut(CertificateNotice) + Send + Sync> Keeper<N> {
-    /// Does what is due, for ever.
-    pub async fn keep(mut self) {
+impl<N: FnMut(CertificateNotice) + Send + Sync> Renewer<N> {
+    /// Makes the steps that are due. Never returns.
+    pub async fn run(mut self) {
         let mut state = LocalState::default();
         loop {
             let now = jiff::Timestamp::now().as_millisecond();
             let ended = self.round(&mut state, now).await;
-            let calm = match ended {
+            let succeeded = match ended {
                 Ok(()) => {
                     state.complaint = None;
                     true
@@ -64,7 +64,7 @@ impl<N: FnMut(CertificateNotice) + Send + Sync> Keeper<N> {
                 }
             };
             let interval = self.options.interval;
-            let pause = if calm && state.serving.is_some() {
+            let pause = if succeeded && state.serving.is_some() {
                 interval
             } else {
                 interval.min(RETRY)
@@ -110,7 +110,7 @@ impl<N: FnMut(CertificateNotice) + Send + Sync> Keeper<N> {
         Err(SelfManagedError::Contended.into())
     }
 
-    /// Makes a pair where there is none that can be used. What is published stays so.
+    /// Makes a first pair, if no usable one exists. Published certificates stay published.
     async fn begin(
         &self,
         version: Option<Version>,
@@ -127,7 +127,7 @@ impl<N: FnMut(CertificateNotice) + Send + Sync> Keeper<N> {
         make(&observation.names, life, observation.now).map_err(SelfManagedError::Making)
     }
 
-    /// One step; whether it was the last for now.
+    /// Makes one step. Returns whether it was the last one for now.
     async fn step(
         &mut self,
         version: Version,

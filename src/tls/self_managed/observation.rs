@@ -1,4 +1,4 @@
-//! What is known of the certificate: the objects as they were read, and what this process has observed before.
+//! The observed state of the certificate: the objects that were read, and what this process has observed before.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +13,8 @@ use crate::tls::ca_bundle::verified;
 use crate::tls::pair::Pair;
 use crate::tls::webhook_config::{Configuration, Hook};
 
-/// How many certificates stay published besides those in the Secret, at most: more than replicas serve, and an end to
-/// what is made by two with clocks that contradict each other.
+/// The most certificates that stay published in addition to those in the Secret. It is more than the replicas serve,
+/// and limits the growth if two replicas with contradicting clocks replace each other's certificates.
 const OLD: usize = 8;
 
 /// The webhook configurations at one moment.
@@ -24,12 +24,13 @@ pub(super) struct Observation {
     pub names: Vec<ServerName<'static>>,
     /// Milliseconds since 1970.
     pub now: i64,
-    /// How long a new certificate has to settle: one that ends sooner than that is taken for one that has ended.
+    /// The settling time of a new certificate. A certificate that expires within this time counts as expired.
     settling: Duration,
     provider: Arc<CryptoProvider>,
 }
 
 impl Observation {
+    /// Collects the webhooks and their names from the configurations.
     pub fn new(
         configurations: Vec<Configuration>,
         provider: Arc<CryptoProvider>,
@@ -56,7 +57,8 @@ impl Observation {
         self.configurations.iter().flat_map(|it| &it.hooks)
     }
 
-    /// What every `caBundle` is to have: these, and what is published already, since a replica may serve it.
+    /// The desired `caBundle`: these certificates, and those that are published already, because a replica may serve
+    /// one.
     pub fn bundle(&self, ours: &[CertificateDer<'static>]) -> Vec<CertificateDer<'static>> {
         let mut bundle = ours.to_vec();
         for certificate in self.hooks().flat_map(|hook| &hook.bundle) {
@@ -67,13 +69,13 @@ impl Observation {
         bundle
     }
 
-    /// Whether a client that trusts it takes it for every name.
+    /// Whether a client that trusts only this certificate accepts it for every name.
     fn fits(&self, key: &CertifiedKey) -> bool {
         let itself = key.cert.get(..1).unwrap_or_default();
         self.names.iter().all(|name| self.good(key, itself, name))
     }
 
-    /// Whether the API server trusts it.
+    /// Whether the API server trusts the certificate in every webhook.
     pub fn is_trusted(&self, key: &CertifiedKey) -> bool {
         self.hooks().all(|hook| {
             let name = hook.name.as_ref();
@@ -95,20 +97,21 @@ impl Observation {
     }
 }
 
-/// What this process has observed before.
+/// What this process has observed in earlier rounds.
 #[derive(Default)]
 pub(super) struct LocalState {
-    /// Since when the Secret's certificates are published, and which.
+    /// The published certificates of the Secret, and since when they are published.
     published: Option<(Vec<CertificateDer<'static>>, i64)>,
-    /// What is served.
+    /// The pair that this process serves.
     pub serving: Option<Pair>,
-    /// The last error that was reported.
+    /// The last error that was reported, so that it is reported once.
     pub complaint: Option<String>,
-    /// What was wrong with the Secret.
+    /// The last error of the Secret that was reported.
     pub spoiled: Option<String>,
 }
 
 impl LocalState {
+    /// The state for the next decision. Also records since when the certificates in the Secret are published.
     pub fn known(
         &mut self,
         observation: &Observation,

@@ -1,18 +1,18 @@
-//! What can be chosen.
+//! Options of the self-managed certificate.
 
 use std::time::Duration;
 
 use super::decide::Lifetimes;
 
-/// Where the certificate is kept, and how long things last.
+/// Where the certificate is stored, and its lifetimes.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Namespace of the Secret.
     pub namespace: String,
-    /// Its name.
+    /// Name of the Secret.
     pub secret: String,
-    /// How often it is looked at.
+    /// Time between two reads of the Secret.
     pub interval: Duration,
-    /// How long things last.
+    /// Lifetimes and waits.
     pub lifetimes: Lifetimes,
 }

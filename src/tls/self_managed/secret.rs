@@ -1,4 +1,4 @@
-//! The Secret that keeps the certificate: each write is guarded by the version that was read.
+//! Reads and writes the Secret of the certificate. Each write is guarded by the version that was read.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -17,27 +17,27 @@ use super::options::Options;
 use crate::tls::error::{Error, SelfManagedError, Unusable};
 use crate::tls::pair::Usable;
 
-/// The type of one that is made here.
+/// The type of a Secret that Mooring creates.
 const TYPE: &str = "kubernetes.io/tls";
 
-/// Which Secret a write replaces.
+/// The version of the Secret that a write replaces.
 #[derive(Clone, Debug)]
 pub(super) struct Version {
     resource: Option<String>,
-    /// A Secret that was not made here can have another type, which cannot be changed.
+    /// The type of the Secret. A Secret that was created by others can have another type, which cannot be changed.
     kind: Option<String>,
 }
 
-/// What a Secret holds.
+/// The usable contents of a Secret.
 pub(super) struct Found {
     pub kept: KeyMaterial,
     pub usable: Usable,
-    /// The next pair, if there is one that can be served.
+    /// The next pair. None: there is none that can be served.
     pub next: Option<Arc<CertifiedKey>>,
 }
 
 impl Found {
-    /// The certificates that are to be published, the newest first.
+    /// The certificates to publish, the newest first.
     pub fn certificates(&self) -> Vec<CertificateDer<'static>> {
         let keys = self.next.iter().chain([&self.usable.key]);
         keys.filter_map(|key| key.cert.first().cloned()).collect()
@@ -48,7 +48,7 @@ fn api(client: &Client, options: &Options) -> Api<Secret> {
     Api::namespaced(client.clone(), &options.namespace)
 }
 
-/// The Secret, if there is one.
+/// Reads the Secret. None: it does not exist.
 pub(super) async fn read(
     client: &Client,
     options: &Options,
@@ -68,7 +68,7 @@ pub(super) async fn read(
     }))
 }
 
-/// Contents that cannot be served are replaced: nothing else would repair them.
+/// Parses the contents. Contents that cannot be served are replaced, because nothing else would repair them.
 fn usable(
     name: &str,
     data: &BTreeMap<String, ByteString>,
@@ -83,7 +83,8 @@ fn usable(
     Ok(Found { kept, usable, next })
 }
 
-/// Creates the Secret, or replaces that of this version. A replica that is late reads what the other wrote.
+/// Creates the Secret, or replaces this version of it. If another replica was faster, nothing is written, and the next
+/// observation shows its result.
 pub(super) async fn write(
     client: &Client,
     options: &Options,
@@ -118,8 +119,8 @@ pub(super) async fn write(
     Ok(written.map_err(|source| SelfManagedError::kubernetes(doing, source))?)
 }
 
-/// Another replica was faster, as these codes say: what it did is seen at the next observation. A patch whose `test` does
-/// not hold any more is answered 422; so is a Secret that cannot be replaced, such as an immutable one.
+/// Ignores an error with one of these codes: another replica was faster, and the next observation shows its result. 422
+/// answers a patch whose `test` fails, but also the replacement of an immutable Secret, so the caller names the codes.
 pub(super) fn late(error: kube::Error, codes: &[u16]) -> Result<(), kube::Error> {
     match &error {
         kube::Error::Api(status) if codes.contains(&status.code) => Ok(()),
@@ -141,7 +142,7 @@ mod tests {
     use crate::tls::self_managed::key_material::{KeyMaterial, make};
     use crate::tls::{Lifetimes, SelfManaged};
 
-    /// What was asked for in order to write, while another was faster.
+    /// The request of a write that loses against another replica: method and body.
     async fn written(version: Option<&str>) -> (Method, Value) {
         let asked = Arc::new(Mutex::new(Vec::new()));
         let seen = Arc::clone(&asked);

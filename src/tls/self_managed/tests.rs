@@ -1,4 +1,4 @@
-//! Replicas with one Secret and one pair of webhook configurations, in any state.
+//! Tests with several replicas that share one Secret and the webhook configurations, in any state.
 
 mod late_api_servers;
 
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::key_material::{KeyMaterial, make};
 use super::observation::{LocalState, Observation};
-use super::{Keeper, Lifetimes, Options, webhook_config};
+use super::{Lifetimes, Options, Renewer, webhook_config};
 use crate::fake_api::{api_server, failure};
 use crate::tls::CertificateNotice;
 use crate::tls::cert_resolver::CertResolver;
@@ -22,7 +22,7 @@ use crate::tls::cert_resolver::CertResolver;
 const NAME: &str = "mooring-webhook.mooring-system.svc";
 const DAY: Duration = Duration::from_hours(24);
 
-/// The objects, under their paths. Versions are checked as the API server checks them.
+/// The objects by path. Versions are checked as in the API server.
 #[derive(Clone, Default)]
 struct Objects(Arc<Mutex<BTreeMap<String, Value>>>);
 
@@ -70,7 +70,7 @@ impl Objects {
                 if body["metadata"]["resourceVersion"] != found["metadata"]["resourceVersion"] {
                     return failure(409);
                 }
-                // One without a type is `Opaque` (API reference, Secret), and a type cannot be changed.
+                // A Secret without a type is `Opaque` (API reference, Secret), and the type cannot be changed.
                 if body["type"].as_str().unwrap_or("Opaque") != found["type"] {
                     return failure(422);
                 }
@@ -111,7 +111,7 @@ impl Objects {
                 overlap: DAY,
             },
         };
-        let keeper = Keeper {
+        let renewer = Renewer {
             client,
             options,
             provider: Arc::new(rustls::crypto::aws_lc_rs::default_provider()),
@@ -119,31 +119,31 @@ impl Objects {
             notice: (|_| ()) as fn(CertificateNotice),
         };
         Replica {
-            keeper,
+            renewer,
             state: LocalState::default(),
         }
     }
 }
 
 struct Replica {
-    keeper: Keeper<fn(CertificateNotice)>,
+    renewer: Renewer<fn(CertificateNotice)>,
     state: LocalState,
 }
 
 impl Replica {
-    /// It looks, and does what is due.
+    /// Runs one round of the replica.
     async fn looks(&mut self) {
         let now = jiff::Timestamp::now().as_millisecond();
-        self.keeper.round(&mut self.state, now).await.unwrap();
+        self.renewer.round(&mut self.state, now).await.unwrap();
     }
 
-    /// What it serves would be taken by the API server, as things are.
+    /// Checks that the API server would accept the served certificate now.
     async fn expect_trusted(&self, when: &str) {
-        let configurations = webhook_config::read(&self.keeper.client).await.unwrap();
+        let configurations = webhook_config::read(&self.renewer.client).await.unwrap();
         let now = jiff::Timestamp::now().as_millisecond();
-        let provider = Arc::clone(&self.keeper.provider);
+        let provider = Arc::clone(&self.renewer.provider);
         let observation = Observation::new(configurations, provider, Duration::ZERO, now);
-        let served = self.keeper.resolver.current().unwrap();
+        let served = self.renewer.resolver.current().unwrap();
         assert!(observation.is_trusted(&served), "{when}");
     }
 }
@@ -152,13 +152,13 @@ fn name() -> ServerName<'static> {
     ServerName::try_from(NAME).unwrap()
 }
 
-/// What another Mooring has made.
+/// The data of a Secret that another replica made.
 fn another(now: i64, life: Duration) -> BTreeMap<String, ByteString> {
     let pair = make(&[name()], life, now).unwrap();
     KeyMaterial { pair, next: None }.data()
 }
 
-/// A certificate by a CA, which who trusts only the certificate does not accept.
+/// A certificate that a CA signed. A client that trusts only this certificate does not accept it.
 fn signed_by_another() -> BTreeMap<String, ByteString> {
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::default();
@@ -178,7 +178,7 @@ fn signed_by_another() -> BTreeMap<String, ByteString> {
     .into()
 }
 
-/// One that can be used, and after it something that cannot.
+/// A usable pair with an unusable next pair.
 fn spoiled_next(now: i64, life: Duration) -> BTreeMap<String, ByteString> {
     let next = ("next.crt".to_owned(), ByteString(b"nonsense".to_vec()));
     another(now, life).into_iter().chain([next]).collect()

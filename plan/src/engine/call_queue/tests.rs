@@ -1,7 +1,7 @@
-//! Which calls go together, and when.
+//! Tests which calls share a request, and when it is sent.
 #![allow(clippy::unwrap_used)]
 
-use super::{CallQueue, FORGET_AFTER, LastRequest, MOST};
+use super::{ADDRESSES_AT_ONCE, CallQueue, FORGET_AFTER, LastRequest, MORE_COME};
 use crate::address::Address;
 use crate::cloud::Reassign;
 use crate::names::{BlockName, InterfaceId, IpName};
@@ -19,7 +19,7 @@ fn group() -> CallGroup {
     CallGroup::Unassign(InterfaceId::from("eni-a"))
 }
 
-/// Calls of this many IPs wait since then.
+/// Adds calls of this number of IPs.
 fn waiting(queue: &mut CallQueue, ips: usize, now: Instant) {
     for number in 0..ips {
         let ip = IpName::new(alloc::format!("ip-{number:03}"));
@@ -31,7 +31,7 @@ fn waiting(queue: &mut CallQueue, ips: usize, now: Instant) {
     }
 }
 
-/// The numbers of addresses in requests that are answered so, each after this time.
+/// The number of addresses in each of a sequence of requests with these answers. `after` is the time between two.
 fn sizes(queue: &mut CallQueue, answers: &[Result<(), &str>], after: Duration) -> Vec<usize> {
     let mut sizes = Vec::new();
     let mut now = Instant::START;
@@ -65,7 +65,7 @@ fn sizes(queue: &mut CallQueue, answers: &[Result<(), &str>], after: Duration) -
 const AT_ONCE: Duration = Duration::ZERO;
 
 #[test]
-fn what_is_refused_together_is_halved_and_what_succeeds_is_doubled() {
+fn a_refused_batch_is_halved_and_a_successful_one_is_doubled() {
     let mut queue = CallQueue::default();
     waiting(&mut queue, 40, Instant::START);
     let answers = [Err("no"), Err("no"), Ok(()), Ok(()), Ok(())];
@@ -103,7 +103,7 @@ fn a_sentence_that_names_all_addresses_says_nothing_of_one() {
 fn no_request_is_larger_than_an_interface() {
     let mut queue = CallQueue::default();
     waiting(&mut queue, 200, Instant::START);
-    assert_eq!(queue.members(&group()).len(), MOST);
+    assert_eq!(queue.members(&group()).len(), ADDRESSES_AT_ONCE);
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn blocks_take_turns_and_what_is_over_is_forgotten() {
     assert!(queue.last.is_empty());
 }
 
-/// A model checker decides when a request goes: what is left of the past is what a refusal has taught.
+/// A model checker decides when a request is sent, so only the limits from refusals are kept.
 #[cfg(feature = "timestamps")]
 #[test]
 fn without_moments_what_a_refusal_has_taught_stays() {
@@ -167,6 +167,7 @@ fn without_moments_what_a_refusal_has_taught_stays() {
     queue.refused(&other, &together, "203.0.113.1 is not assigned", now);
     queue.refused(&assign, &together, "not now", now);
     queue.set_next(Some(now));
+    queue.note_claim_step(now);
     let named = queue.named.clone();
     assert_eq!(named.len(), 1);
     queue.forget_moments();
@@ -180,4 +181,13 @@ fn without_moments_what_a_refusal_has_taught_stays() {
         ..CallQueue::default()
     };
     assert_eq!(queue, expected);
+}
+
+#[test]
+fn more_claims_are_expected_for_a_short_time() {
+    let (mut queue, now) = (CallQueue::default(), Instant::from_millis(5000));
+    assert!(!queue.more_come(now));
+    queue.note_claim_step(now);
+    assert!(queue.more_come(now.plus(MORE_COME)));
+    assert!(!queue.more_come(now.plus(MORE_COME + Duration::from_millis(1))));
 }

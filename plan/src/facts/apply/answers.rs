@@ -1,4 +1,4 @@
-//! What answers to our own writes and calls change.
+//! Applies the answers to own writes and calls.
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -62,12 +62,11 @@ impl Facts {
             ) => {
                 memory.adopted = Some(repaired.address).filter(|_| known == Some(*version));
             }
-            // A conflict is no word that it went. The watch may have shown all there is to show of it, and
-            // would not show it again.
+            // A conflict does not prove that the reservation is gone: if it were removed here, the watch might not show
+            // it again.
             (Write::Release(reservation), WriteOutcome::Done(_) | WriteOutcome::NotFound)
             | (Write::RepairReservation { reservation, .. }, WriteOutcome::NotFound) => {
-                // The watch may have been faster, and shown what another made since: it will not show that
-                // again.
+                // The watch can have shown a newer reservation already, and will not show it again: it is kept.
                 let newer = |seen: &Reservation| seen.uid != reservation.uid;
                 if !self
                     .reservations
@@ -77,11 +76,11 @@ impl Facts {
                     touched = touched.and(self.lose_reservation(reservation.address));
                 }
             }
-            (
-                Write::Label { uid, ip: None, .. },
-                WriteOutcome::Done(_) | WriteOutcome::NotFound,
-            ) => {
+            (Write::Label { uid, ip: None, .. }, WriteOutcome::NotFound) => {
                 touched = touched.and(self.lose_pod(uid));
+            }
+            (Write::Label { uid, ip: None, .. }, WriteOutcome::Done(_)) => {
+                touched = touched.and(self.lose_label(uid, begun));
             }
             (
                 Write::Status { .. } | Write::AddFinalizer { .. } | Write::RemoveFinalizer { .. },
@@ -109,9 +108,9 @@ impl Facts {
             }
             WriteOutcome::Conflict => {
                 memory.stale = true;
-                // The IP is read again, but the write was of another object: it waits for its watch.
+                // The IP is read again, but the write was for another object: backoff gives its watch time.
                 if matches!(write, Write::Release(_) | Write::RepairReservation { .. })
-                    || matches!(&write, Write::Gate(gate) if gate.tells_why())
+                    || matches!(&write, Write::Gate(gate) if gate.only_explains())
                 {
                     memory.failures.write_failed(name.as_str(), write, now);
                 }
@@ -137,7 +136,7 @@ impl Facts {
     ) -> Affected {
         let interval = self.settings.inventory_interval;
         let subnet_id = self.subnet_of(&name);
-        // The IP may have gone meanwhile, and its memory with it.
+        // The IP can be gone meanwhile: then it has no memory.
         let mut of_none = Memory::default();
         let memory = self.memory.get_mut(&name).unwrap_or(&mut of_none);
         memory.last_write_at = now;
@@ -152,7 +151,7 @@ impl Facts {
                 let known = subnet
                     .as_ref()
                     .and_then(|subnet| subnet.locate(address, interval, now).on);
-                // An address that was taken off where it was not is still where it is.
+                // If the address was not known to be on this ENI, an Unassign proves nothing about its present place.
                 let was_there = known.as_ref() == Some(call.interface());
                 let on = match &call {
                     Call::Assign { interface, .. } => {
@@ -193,7 +192,7 @@ impl Facts {
                     (Call::Unassign { interface, .. }, Outcome::InterfaceNotFound) => {
                         memory.missing.insert(interface.clone());
                     }
-                    // It is the interface's own address: nothing of ours is there.
+                    // It is the primary address of the ENI, so Mooring did not put it there.
                     (Call::Unassign { interface, .. }, Outcome::Primary) => {
                         memory
                             .unassigned
@@ -220,10 +219,10 @@ impl Facts {
                     ) {
                         subnet.unknown.insert(address, now);
                     }
-                    // An inventory of the same millisecond proves nothing about this answer.
+                    // An inventory that begins in the same millisecond proves nothing about this answer.
                     subnet.want(now.plus(Duration::from_millis(1)));
                 }
-                // What is asked for an IP that is gone finds no outage: no other call of it would end it.
+                // A call for an IP that is gone begins no outage, because no later call of the IP would end it.
                 if of_all
                     && self.ips.contains_key(&name)
                     && self.outage_lasts(name.clone(), action, error.outcome, said, now)
@@ -240,9 +239,8 @@ impl Facts {
     }
 }
 
-/// EC2's code and sentence, without what differs each time: a status that names it is written once, however
-/// often the same is refused. Where a permission is missing, the sentence names the session of the process and
-/// ends in an encoded message; the code says enough.
+/// The code and message of EC2 without the parts that differ each time, so that a status with them does not change when
+/// the same call is refused again. A denial has only the code: its message names the session and an encoded message.
 fn said(error: &CallError) -> String {
     if error.outcome == Outcome::Denied {
         return error.code.clone();
@@ -254,12 +252,12 @@ fn said(error: &CallError) -> String {
     alloc::format!("{}: {}", error.code, lasting.trim_end_matches([' ', '(']))
 }
 
-/// A create that may have been executed, or may still be: the list that comes before the next one says.
+/// True for a create that may have been executed, or may still be. The list before the next create shows it.
 fn in_doubt(write: &Write, outcome: &WriteOutcome) -> bool {
     matches!(write, Write::Reserve { .. }) && *outcome == WriteOutcome::Unknown
 }
 
-/// A Record that was answered.
+/// The Record, if this write is one and succeeded.
 fn recorded(write: &Write, outcome: &WriteOutcome, begun: Instant) -> Option<Recorded> {
     match (write, outcome) {
         (

@@ -1,4 +1,4 @@
-//! What is seen of IPs, by a watch or in an answer.
+//! Applies facts about IPs, from a watch or an answer.
 //! Rules: R1.23, R1.24.
 
 use alloc::collections::BTreeSet;
@@ -12,7 +12,7 @@ use crate::time::Instant;
 impl Facts {
     pub(super) fn see_ip(&mut self, ip: Ip, now: Instant) -> Affected {
         let before = self.ips.get(&ip.name);
-        // An older version than our own write left: the watch lags, and will get there.
+        // The watch lags behind an own write: this version is older than the known one.
         if before.is_some_and(|before| before.uid == ip.uid && before.version >= ip.version) {
             return Affected::Nothing;
         }
@@ -28,8 +28,8 @@ impl Facts {
         let missed = self.missed.remove(&ip.name).is_some();
         let memory = self.memory.get_or_default(ip.name.clone());
         if known.is_none() {
-            // What was read of the name before is no word on this one. And a watch that lags shows an earlier
-            // one after its successor, or its end, was read.
+            // Earlier reads of this name are about another IP. A lagging watch can also show an earlier IP after a
+            // read has shown its successor, or that it is gone: then it must be read first.
             *memory = Memory {
                 last_write_at: now,
                 stale: missed || before.is_some(),
@@ -49,7 +49,7 @@ impl Facts {
         let came_to = before.and_then(Ip::unfinished_for).cloned();
         memory.adopted = None;
         memory.claim_changed(known, &ip, now);
-        memory.failures.news(now);
+        memory.failures.end_backoff(now);
         let name = ip.name.clone();
         let holder = ip.status.claim.as_ref().map(|claim| &claim.uid);
         let absent = self.missing_holders.get(&name);
@@ -77,7 +77,7 @@ impl Facts {
             let subnet = self.subnets.entry(id).or_default();
             subnet.want(now.plus(Duration::from_millis(1)));
         }
-        self.want_proof(&name);
+        self.request_proof(&name);
         if let Some((uid, since)) = missed {
             self.set_missing_holder(&name, uid, since);
         }
@@ -104,7 +104,7 @@ impl Facts {
         }
         let name = ip.name.clone();
         if let Some(memory) = self.memory.get_mut(&name) {
-            memory.failures.news(now);
+            memory.failures.end_backoff(now);
         }
         self.unreadable.insert(name.clone(), ip);
         Affected::One(name)
@@ -118,7 +118,7 @@ impl Facts {
 
     pub(super) fn lose_ip(&mut self, name: &IpName, now: Instant) -> Affected {
         self.memory.remove(name);
-        // All that have no address are affected below.
+        // The IPs without an address are affected below anyway.
         self.reservations.end(name);
         self.missed.remove(name);
         self.reads.failed.remove(name);
@@ -129,7 +129,7 @@ impl Facts {
         };
         self.index.remove_ip(&gone);
         self.note_unexplained(&gone, now);
-        // Others may wait for its address, or for an earlier one that is still reserved for it after an edit.
+        // Others can wait for its address, or for an earlier address that is still reserved for it after an edit.
         let reserved = self.reservations.of_parent(&gone.name);
         let mut touched = self.affected_by_freed(gone.addresses().chain(reserved));
         touched.insert(gone.name);
@@ -143,7 +143,7 @@ impl Facts {
         self.missing_holders.insert(name.clone(), (uid, since));
     }
 
-    /// While the IP is known as it was when its holder was missed.
+    /// Must be called while the known IP still has the block that it had when its holder was missed.
     pub(super) fn clear_missing_holder(&mut self, name: &IpName) {
         if self.missing_holders.remove(name).is_some()
             && let Some(block) = self.block_of(name)

@@ -1,8 +1,8 @@
-//! How many addresses an interface of each instance type can have, as far as EC2 says.
+//! Limits of instance types: how many addresses an ENI can have, according to EC2.
 //! Rules: R3.10, R3.11.
 //!
-//! EC2 refuses a question about several types whole if it does not know one of them. So the types of a
-//! refusal are asked for by halves, until the one that it does not know stands alone.
+//! EC2 refuses a whole request for several types if it does not know one of them. Then the types are split in halves
+//! until the unknown type is alone.
 
 use alloc::collections::BTreeSet;
 use core::time::Duration;
@@ -13,10 +13,10 @@ use crate::names::InstanceType;
 use crate::outcome::Outcome;
 use crate::time::Instant;
 
-/// A question that failed for another reason than its types is asked again after this long.
+/// Wait after a request that failed for another reason than an unknown type.
 const AGAIN: Duration = Duration::from_mins(1);
 
-/// A type that EC2 does not know, after this long: until then EC2 decides what has room there.
+/// Wait before a type is requested again that EC2 does not know. Until then, EC2 decides whether there is room.
 const UNKNOWN_AGAIN: Duration = Duration::from_hours(1);
 
 impl Facts {
@@ -50,7 +50,7 @@ impl Facts {
         Affected::Nothing
     }
 
-    /// Of these types, those to ask for in the next question.
+    /// The types for the next request.
     pub(crate) fn limits_to_ask<'a>(
         &self,
         types: impl Iterator<Item = &'a InstanceType>,

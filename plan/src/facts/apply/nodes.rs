@@ -1,4 +1,4 @@
-//! What is seen of Nodes.
+//! Applies facts about Nodes.
 
 use crate::facts::{Affected, Facts, NodeSeen, WriteOutcome};
 use crate::names::NodeName;
@@ -8,7 +8,10 @@ use crate::time::Instant;
 impl Facts {
     pub(super) fn see_node(&mut self, node: Node, now: Instant) -> Affected {
         if let Some(before) = self.nodes.get_mut(&node.name) {
-            // A version alone concerns nothing but the next write.
+            if before.node.version != node.version {
+                before.version_seen = now;
+            }
+            // If only the version changed, it matters only for the next write.
             before.node.version = node.version;
             if before.node == node {
                 return Affected::Nothing;
@@ -27,7 +30,7 @@ impl Facts {
             let same = |node: &Node| (node.ready, node.out_of_service, node.instance.clone());
             if same(&before.node) != same(&node) {
                 self.node_paces.remove(&node.name);
-                // What was seen of its checks was of a time in which it was away.
+                // Earlier status checks are from a time in which the Node was away.
                 for node in [&before.node, &node] {
                     if let Some(instance) = &node.instance {
                         self.impaired.remove(instance);
@@ -39,6 +42,7 @@ impl Facts {
         let name = node.name.clone();
         let seen = NodeSeen {
             node,
+            version_seen: now,
             not_ready_since,
             back_since,
         };
@@ -46,13 +50,13 @@ impl Facts {
         let touched = self.affected_by_node(&name, before.as_ref());
         for ip in &touched {
             if let Some(memory) = self.memory.get_mut(ip) {
-                memory.failures.news(now);
+                memory.failures.end_backoff(now);
             }
         }
         Affected::Several(touched)
     }
 
-    /// EC2 was asked about the instance of a Node.
+    /// A question to EC2 about the instance of a Node has ended.
     pub(super) fn node_asked(&mut self, name: &NodeName, begun: Instant, now: Instant) {
         if self.nodes.contains_key(name) {
             let pace = self.node_paces.entry(name.clone()).or_default();
@@ -60,7 +64,7 @@ impl Facts {
         }
     }
 
-    /// A taint of a Node was written, or not.
+    /// A write of a taint of a Node was answered.
     pub(super) fn node_wrote(&mut self, name: &NodeName, outcome: &WriteOutcome, now: Instant) {
         if self.nodes.contains_key(name) {
             let pace = self.node_paces.entry(name.clone()).or_default();
@@ -68,11 +72,12 @@ impl Facts {
         }
     }
 
-    /// Whatever was learnt of its type goes with the last Node of it.
-    pub(super) fn lose_node(&mut self, name: &NodeName) -> Affected {
+    /// Removes a Node. With the last Node of an instance type, the limits of the type are removed too.
+    pub(super) fn lose_node(&mut self, name: &NodeName, now: Instant) -> Affected {
         let Some(gone) = self.nodes.remove(name) else {
             return Affected::Nothing;
         };
+        self.lost_nodes.insert(name.clone(), now);
         self.index.remove_node(&gone.node);
         self.node_paces.remove(name);
         if let Some(instance) = &gone.node.instance {

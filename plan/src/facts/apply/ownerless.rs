@@ -1,4 +1,4 @@
-//! What belongs to no IP, or to none any more, and since when.
+//! Tracks reservations and addresses that belong to no IP (any more), and since when.
 //! Rules: R2.22, R5.22.
 
 use super::super::Facts;
@@ -19,7 +19,7 @@ impl Facts {
         self.ownerless = noted.collect();
     }
 
-    /// The IP does not explain these any more: what inventories have shown so far was in its time.
+    /// Notes addresses that the IP does not explain any more: inventories up to now do not prove an orphan.
     pub(super) fn note_unexplained(&mut self, before: &Ip, now: Instant) {
         for subnet in self.subnets.values_mut() {
             let after = self.ips.get(&before.name);
@@ -30,7 +30,7 @@ impl Facts {
         }
     }
 
-    /// An IP that cannot be read is not gone: it is asked for again after two more inventories.
+    /// A failed read does not prove that the IP is gone: it is read again after two more inventories.
     pub(super) fn ownerless_unread(&mut self, read: &Read, now: Instant) {
         let Read::Ip(name) = read else { return };
         for (address, (_, since)) in &mut self.ownerless {

@@ -1,4 +1,4 @@
-//! What is seen of pods, by a watch or in an answer.
+//! Applies facts about pods, from a watch or an answer.
 
 use crate::facts::{Affected, Facts, PodSeen};
 use crate::names::PodUid;
@@ -24,7 +24,7 @@ impl Facts {
             let label = label.clone();
             self.clear_missing_holder(&label);
         }
-        // What was read before that is no word on it any more.
+        // An earlier quorum read of an older version is removed.
         let older = |read: &Pod| read.uid == pod.uid && read.version < pod.version;
         let read = self.reads.pods.get(&pod.key);
         if read.is_some_and(|read| read.value.as_ref().is_some_and(older)) {
@@ -48,7 +48,7 @@ impl Facts {
             && pod.label.as_ref() != Some(&label)
         {
             self.pods_of.remove(&label, &pod.uid);
-            // It concerns the IP that it was labelled for as well.
+            // The IP of the former label is affected too.
             touched.insert(label);
         }
         let Some(label) = pod.label.clone() else {
@@ -68,9 +68,20 @@ impl Facts {
             },
         );
         if let Some(memory) = self.memory.get_mut(&label) {
-            memory.failures.news(now);
+            memory.failures.end_backoff(now);
         }
         Affected::of(touched)
+    }
+
+    /// The label of the pod was removed by a write that was begun then.
+    pub(super) fn lose_label(&mut self, uid: &PodUid, begun: Instant) -> Affected {
+        // Another client can have put the label back since, and the watch will not show the pod again.
+        let known = self.pods.get(uid);
+        if known.is_some_and(|seen| seen.version_seen < begun) {
+            self.lose_pod(uid)
+        } else {
+            Affected::Nothing
+        }
     }
 
     pub(super) fn lose_pod(&mut self, uid: &PodUid) -> Affected {

@@ -1,23 +1,25 @@
-//! What answers to quorum reads change.
+//! Applies the answers to quorum reads.
+//! Rule: R1.26.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::super::{Affected, Fact, Facts, READ_FRESH, Reads};
+use crate::address::Address;
 use crate::facts::{Answered, IpRead};
-use crate::names::{IpName, PodUid, ReplicaSetUid};
-use crate::objects::{Ip, Pod, ReplicaSet};
+use crate::names::{IpName, NodeName, PodKey, PodUid, ReplicaSetUid};
+use crate::objects::{Ip, Node, Pod, ReplicaSet, Reservation};
 use crate::step::Read;
 use crate::time::Instant;
 
-/// Reads are kept for a little longer than they are good for.
+/// Reads are kept for a little longer than they are fresh.
 const KEEP_READS: Duration = READ_FRESH.saturating_mul(2);
 
-/// Answers of `DescribeInstances` are good for 10 s.
+/// How long answers of `DescribeInstances` are kept: longer than they are fresh (10 s).
 const KEEP_INSTANCES: Duration = Duration::from_secs(20);
 
-/// How long it is remembered what was read of `ReplicaSet`s, and which IPs were not found: longer than a watch lags.
+/// How long reads of `ReplicaSet`s, and the names of IPs that were not found, are kept: longer than a watch lags.
 const KEEP_LONG: Duration = Duration::from_mins(10);
 
 impl Facts {
@@ -26,6 +28,11 @@ impl Facts {
         let waited = self.read_succeeded(&fact);
         let mut touched = Affected::Nothing;
         match fact {
+            // The IP that asked is reconciled again, and asks again.
+            Fact::PodRead(key, pod) if self.shown_since(&key, pod.as_ref(), begun) => {}
+            Fact::NodeRead(name, node) if self.node_shown_since(&name, node.as_ref(), begun) => {}
+            Fact::ReservationRead(address, Some(found)) if self.is_newer_known(address, &found) => {
+            }
             Fact::PodRead(key, pod) => {
                 match &pod {
                     Some(pod) if self.pods.contains_key(&pod.uid) => {
@@ -33,7 +40,7 @@ impl Facts {
                     }
                     _ => {}
                 }
-                // The name now belongs to no pod, or to another one.
+                // No pod has this name now, or another one.
                 let another = |uid: &&PodUid| pod.as_ref().is_none_or(|pod| &pod.uid != *uid);
                 let called = self.index.pods_called(&key).filter(another);
                 let gone: Vec<PodUid> = called.cloned().collect();
@@ -41,10 +48,10 @@ impl Facts {
                     touched = touched.and(self.lose_pod(&uid));
                 }
                 self.note_absence(&key, pod.as_ref(), begun);
-                // It may have been read for another IP.
+                // The pod can have been read for another IP.
                 let naming = self.index.ips_naming(&key).cloned().collect();
                 touched = touched.and(Affected::of(naming));
-                // The watch may have been faster than the answer: what is seen of the pod is never older.
+                // The watch can have shown a newer version before the answer: the known pod is never older.
                 let newest = pod.map(|pod| {
                     let seen = self.pods.get(&pod.uid);
                     seen.map_or(pod, |seen| seen.pod.clone())
@@ -54,7 +61,7 @@ impl Facts {
             Fact::IpRead(_, Some(ip)) => touched = self.see_read(ip, begun, now),
             Fact::IpRead(name, None) if self.is_of_known(&name, begun) => {
                 touched = self.lose_ip(&name, now);
-                // A watch that lags may show it once more, in any state that it was in.
+                // A watch that lags can show it again, in any earlier state.
                 self.missed.insert(name.clone(), now);
                 self.reads.ips.insert(name, Answered::new(begun, None));
             }
@@ -74,7 +81,7 @@ impl Facts {
             Fact::NodeRead(name, node) => {
                 touched = match node {
                     Some(node) => self.see_node(node, now),
-                    None => self.lose_node(&name),
+                    None => self.lose_node(&name, now),
                 };
                 self.reads.nodes.insert(name, begun);
             }
@@ -83,7 +90,7 @@ impl Facts {
                     None => {
                         touched = self.lose_reservation(address);
                     }
-                    // The watch will show it too: until then this is what is known.
+                    // The watch will show it too; until then this answer is used.
                     Some(found) if found.managed => {
                         touched = self.see_reservation(found.clone(), now);
                     }
@@ -105,7 +112,7 @@ impl Facts {
                 self.instances.insert(id, Answered::new(begun, state));
             }
             Fact::ChecksRead(id, since) => touched = self.see_checks(id, since, begun),
-            Fact::ChecksFailed(outcome) => touched = self.miss_checks(outcome, now),
+            Fact::ChecksFailed(outcome) => touched = self.checks_failed(outcome, now),
             Fact::ReadFailed {
                 ip: name,
                 read,
@@ -125,10 +132,37 @@ impl Facts {
         touched.and(waited)
     }
 
-    /// Takes an IP that a quorum read shows.
+    /// True if this answer can be outdated: another pod of this name was shown since the read was begun. If that is the
+    /// newer one, the watch will not show it again.
+    fn shown_since(&self, key: &PodKey, answer: Option<&Pod>, begun: Instant) -> bool {
+        let called = self.index.pods_called(key);
+        let mut called = called.filter_map(|uid| self.pods.get(uid));
+        called.any(|seen| {
+            seen.version_seen >= begun && answer.is_none_or(|pod| pod.uid != seen.pod.uid)
+        })
+    }
+
+    /// As [`Self::shown_since`]: the Node was shown with another version, or gone, since the read was begun.
+    fn node_shown_since(&self, name: &NodeName, answer: Option<&Node>, begun: Instant) -> bool {
+        match self.nodes.get(name) {
+            Some(seen) => {
+                let same = answer.is_some_and(|node| node.version == seen.node.version);
+                seen.version_seen >= begun && !same
+            }
+            None => answer.is_some() && self.lost_nodes.get(name).is_some_and(|at| *at >= begun),
+        }
+    }
+
+    /// True if the watch has shown a later reservation of the address than this one.
+    fn is_newer_known(&self, address: Address, found: &Reservation) -> bool {
+        let known = self.reservations.get(address);
+        known.is_some_and(|known| known.uid != found.uid && known.version > found.version)
+    }
+
+    /// Applies an IP from a quorum read.
     fn see_read(&mut self, ip: Ip, begun: Instant, now: Instant) -> Affected {
         let name = ip.name.clone();
-        // One that was begun before the last write is no word on what that has led to.
+        // A read that was begun before the last write does not show the result of that write.
         let of_this_round = self.is_of_known(&name, begun);
         let read = IpRead::from(&ip);
         let touched = self.see_ip(ip, now);
@@ -141,15 +175,15 @@ impl Facts {
         touched
     }
 
-    /// Was this read of an IP begun since the one that is known was first seen, or last written? Else what it
-    /// did not find may have been an earlier one of that name.
+    /// True if this read of an IP was begun after the known IP was first seen and last written. Otherwise the result
+    /// can be about an earlier IP of the same name.
     #[must_use]
     pub fn is_of_known(&self, name: &IpName, begun: Instant) -> bool {
         let memory = self.memory.get(name);
         memory.is_none_or(|memory| begun >= memory.last_write_at)
     }
 
-    /// What was read is good for a while. It goes then, although nothing is read in its place.
+    /// Removes old answers, even if no new answer replaces them.
     pub(super) fn forget_what_is_old(&mut self, now: Instant) {
         let within = |at: &Instant, length| now.since(*at) < length;
         self.forget_outages(now);
@@ -157,12 +191,13 @@ impl Facts {
         self.instances
             .retain(|_, read| within(&read.begun, KEEP_INSTANCES));
         self.missed.retain(|_, at| within(at, KEEP_LONG));
+        self.lost_nodes.retain(|_, at| within(at, KEEP_LONG));
     }
 
-    /// What waited for such an answer need not wait any longer.
+    /// Ends the backoff of failed reads that this answer completes.
     fn read_succeeded(&mut self, fact: &Fact) -> Affected {
         let answered = |read: &Read| match (read, fact) {
-            // The ReplicaSets of a pod that is gone, or has none, are answered by the pod.
+            // If the pod is gone or has no ReplicaSet, the answer to a ReplicaSets read is a PodRead.
             (Read::Pod(of) | Read::ReplicaSets(of, _), Fact::PodRead(key, _)) => of == key,
             (Read::Ip(of), Fact::IpRead(name, _)) => of == name,
             (Read::Node(of), Fact::NodeRead(name, _)) => of == name,
@@ -188,8 +223,8 @@ impl Facts {
         Affected::of(touched)
     }
 
-    /// Holders that a quorum read does not find, and whose end was not seen here, count for the brake.
-    fn note_absence(&mut self, key: &crate::names::PodKey, pod: Option<&Pod>, begun: Instant) {
+    /// Notes holders that a quorum read did not find. Those whose end was not seen count for the brake.
+    fn note_absence(&mut self, key: &PodKey, pod: Option<&Pod>, begun: Instant) {
         let ips: Vec<IpName> = self.index.ips_naming(key).cloned().collect();
         let mut missed = Vec::new();
         for ip in ips.iter().filter_map(|name| self.ips.get(name)) {
@@ -232,17 +267,18 @@ impl Facts {
         }
     }
 
-    /// It may have been read for a pod of another IP.
+    /// Applies `ReplicaSet`s. They can affect other IPs than the one for which they were read.
+    ///
+    /// Labels select the list, so it can contain the sets of another Deployment. They are ignored.
     fn see_replica_sets(
         &mut self,
         of: ReplicaSetUid,
-        sets: Vec<ReplicaSet>,
+        mut sets: Vec<ReplicaSet>,
         begun: Instant,
     ) -> Affected {
-        let deployment = sets
-            .iter()
-            .find(|set| set.uid == of)
-            .and_then(|set| set.deployment.clone());
+        let own = sets.iter().find(|set| set.uid == of);
+        let deployment = own.and_then(|own| own.deployment.clone());
+        sets.retain(|set| set.uid == of || deployment.is_some() && set.deployment == deployment);
         let siblings = deployment.iter().flat_map(|of| self.replica_sets_of.of(of));
         let before: Vec<ReplicaSetUid> = siblings.chain([&of]).cloned().collect();
         let of_sets = before
@@ -274,7 +310,7 @@ impl Facts {
         }
     }
 
-    /// Those that were read long ago.
+    /// Removes `ReplicaSet`s that were read long ago.
     pub(super) fn forget_replica_sets(&mut self, now: Instant) {
         let old = |at: &Instant| now.since(*at) >= KEEP_LONG;
         let sets = self.replica_sets.iter();

@@ -1,4 +1,4 @@
-//! What is seen of reservations, by a watch or in an answer.
+//! Applies facts about reservations, from a watch or an answer.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -20,8 +20,8 @@ impl Facts {
         let mut touched = self.affected_by_reservation(&reservation);
         for name in &touched {
             if let Some(memory) = self.memory.get_mut(name) {
-                memory.failures.news(now);
-                // It may have been written for a version of the IP that was not read yet.
+                memory.failures.end_backoff(now);
+                // The reservation can have been written for a version of the IP that was not read yet.
                 memory.last_write_at = memory.last_write_at.max(now);
             }
         }
@@ -32,7 +32,7 @@ impl Facts {
         Affected::of(touched)
     }
 
-    /// All that are reserved for an IP.
+    /// Applies the list of all reservations of an IP.
     pub(super) fn see_own(
         &mut self,
         uid: IpUid,
@@ -42,11 +42,11 @@ impl Facts {
         let name = self.index.ip_of_uid(&uid).cloned();
         let answered = Answered::new(begun, list);
         self.reads.own_reservations.insert(uid, answered);
-        // At most one step of an IP is in flight: the list was begun after its last create was answered.
+        // Only one step of an IP is in flight, so the list was begun after the answer to its last create.
         name.map_or(Affected::Nothing, |name| self.reserve_ended(&name))
     }
 
-    /// Whether the create of this IP was executed is known now, or does not matter any more.
+    /// The outcome of the create of this IP is known now, or does not matter any more.
     pub(super) fn reserve_ended(&mut self, name: &IpName) -> Affected {
         let freed = self.reservations.end(name);
         freed.map_or(Affected::Nothing, |address| {
@@ -54,7 +54,8 @@ impl Facts {
         })
     }
 
-    /// Whose it was, and what may have its address now: also what found it taken by one that no watch shows.
+    /// Removes a reservation. Affects its IP, and the IPs that can get the address now, including those that found it
+    /// taken by an owner that no watch shows.
     pub(super) fn lose_reservation(&mut self, address: Address) -> Affected {
         let mut touched = BTreeSet::new();
         let waiting = self.affected_by_freed([address].into_iter());

@@ -1,4 +1,4 @@
-//! How what EC2 says of a subnet changes what is known.
+//! Applies the answers of EC2 about subnets.
 
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
@@ -29,7 +29,7 @@ impl Facts {
         touched
     }
 
-    /// What is known of a subnet goes with the last block that names it.
+    /// Removes the facts of subnets that no block names any more.
     pub(super) fn forget_subnets(&mut self) {
         let wanted = self.subnets_wanted();
         self.subnets.retain(|id, _| wanted.contains(id));
@@ -61,8 +61,8 @@ impl Facts {
         Affected::Several(self.affected_by_inventory(id, &not_agreed))
     }
 
-    /// What waits for it may have to say so.
-    pub(super) fn miss_inventory(
+    /// An inventory failed. IPs that wait for one are affected if their report changes.
+    pub(super) fn inventory_failed(
         &mut self,
         id: &SubnetId,
         outcome: Outcome,
@@ -79,9 +79,9 @@ impl Facts {
         }
     }
 
-    /// The end of an IP whose claim ended early waits for inventories that are begun when no Assign can land any more:
-    /// they follow as soon as they can, and not when the interval has them.
-    pub(in crate::facts) fn want_proof(&mut self, name: &IpName) {
+    /// The deletion of an IP whose claim ended early waits for inventories that begin when no late Assign is possible
+    /// any more. They are taken as soon as possible, independent of the interval.
+    pub(in crate::facts) fn request_proof(&mut self, name: &IpName) {
         let Some(memory) = self.memory.get(name) else {
             return;
         };
@@ -92,11 +92,11 @@ impl Facts {
         let after = memory.claim_seen.plus(LATE_CALL);
         if let Some(subnet) = self.subnet_of(name).filter(|_| ends) {
             let subnet = self.subnets.entry(subnet).or_default();
-            subnet.want_proof(after);
+            subnet.request_proof(after);
         }
     }
 
-    /// The subnet that an IP's address lies in.
+    /// The subnet of the address of an IP.
     pub(crate) fn subnet_of(&self, name: &IpName) -> Option<SubnetId> {
         let block = self.ips.get(name)?.status.block.as_ref()?;
         Some(self.blocks.get(block)?.spec.as_ref().ok()?.subnet.clone())

@@ -1,5 +1,4 @@
-//! How the addresses of a block are counted: each is in one state, and what allocation passes over is not
-//! free.
+//! Counts of the addresses of a block: each address is in one state, and an address that allocation skips is not free.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +43,7 @@ fn every_reservable_address_is_in_one_state() {
         ("attached", 1),
         ("claimed", 1),
         ("deleting", 1),
-        // Primary addresses of two interfaces.
+        // The primary addresses of two ENIs.
         ("foreign", 2),
         ("free", 251 - 6),
         ("reserved", 1),
@@ -67,10 +66,11 @@ fn an_empty_block_is_counted_too() {
 #[test]
 fn assigned_addresses_are_not_free_and_reserved_ones_not_foreign() {
     let mut sim = world();
-    // Besides two primary addresses: a foreign one, and one that an IP reserves and a foreign client has.
+    // In addition to two primary addresses: a foreign address, and an address that an IP reserves and a foreign client
+    // has.
     sim.found_on("203.0.113.77", Some("eni-n2"));
     sim.found_on("203.0.113.20", Some("eni-n2"));
-    // It can never be reserved.
+    // This address can never be reserved.
     sim.found_on("203.0.113.2", Some("eni-n2"));
     sim.wait(INTERVAL);
     let status = status(&mut sim);
@@ -90,7 +90,7 @@ fn addresses_of_a_delegated_prefix_are_not_free() {
     interface.prefixes = ["203.0.113.16/28".parse().unwrap()].into();
     sim.wait(INTERVAL);
     let status = status(&mut sim);
-    // An IP reserves one of the sixteen, and two are primary addresses elsewhere.
+    // An IP reserves one of the sixteen addresses; two more addresses are primary.
     assert_eq!((status.reserved, status.foreign), (2, 15 + 2));
     assert_eq!(status.free, 251 - 2 - 17);
 }
@@ -154,7 +154,7 @@ fn an_address_reserved_by_another_manager_is_not_free() {
     assert_eq!(counted, (2, 1, 1, 0), "one of them waits, and none is free");
 }
 
-/// The IPs that say that the block is exhausted.
+/// The IPs that report that the block is exhausted.
 fn exhausted(sim: &Sim) -> Vec<&IpName> {
     let says = |reason| {
         move |ip: &&mooring_plan::objects::Ip| {
@@ -182,7 +182,7 @@ proptest! {
         for node in 0..=nodes {
             sim.node(&format!("n{node}"));
         }
-        // 203.0.113.240 to .255: with primary addresses, foreign ones and the last one, of AWS.
+        // 203.0.113.240 to .255: these include primary and foreign addresses, and the last one, which AWS reserves.
         narrowed(&mut sim, "203.0.113.240/28");
         for last in strangers {
             let stranger = address(&format!("203.0.113.{}", 240 + u16::from(last)));

@@ -1,4 +1,4 @@
-//! Which nodes carry the label of a block.
+//! Tests which nodes get the label of a block.
 //! Rules: R3.4, R3.7, R3.8.
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! How EC2 is asked what has room on an interface, and what one type that it does not know leads to.
+//! Requests for the limits of instance types, and the effect of a type that EC2 does not know.
 //! Rules: R3.10, R3.11.
 
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use crate::sim::{SUBNET, Sim, interface_of};
 
 const HOUR: Duration = Duration::from_hours(1);
 
-/// A node of each of these types, looked at once; nothing was asked about the types yet.
+/// One node of each of these types, after one inventory. The limits of the types were not requested yet.
 fn nodes_of(types: &[&str]) -> Sim {
     let mut sim = Sim::new();
     for (number, kind) in types.iter().enumerate() {
@@ -42,7 +42,7 @@ fn of(types: &[&str]) -> BTreeSet<InstanceType> {
     types.iter().map(|kind| InstanceType::from(*kind)).collect()
 }
 
-/// The types that are asked for now.
+/// The types in the next request.
 fn asked(sim: &mut Sim) -> BTreeSet<InstanceType> {
     let asked = steps(sim).into_iter().find_map(|step| match step {
         BlockStep::ReadLimits(types) => Some(types),
@@ -51,8 +51,8 @@ fn asked(sim: &mut Sim) -> BTreeSet<InstanceType> {
     asked.unwrap_or_default()
 }
 
-/// Asks until nothing is left to ask, of an EC2 that does not know these types: how often, and for which
-/// types there was an answer.
+/// Repeats requests until none is left; EC2 does not know the types `unknown`. Returns the number of requests and the
+/// types with an answer.
 fn ask(sim: &mut Sim, unknown: &[&str]) -> (usize, BTreeSet<InstanceType>) {
     let (unknown, mut answered) = (of(unknown), BTreeSet::new());
     for question in 0..200 {
@@ -115,11 +115,11 @@ fn an_unknown_type_hides_no_other() {
     let mut all = known.to_vec();
     all.push("a5-odd");
     let mut sim = nodes_of(&all);
-    // 9, 5, 3, 2, 1 and what each half leaves.
+    // Requests with 9, 5, 3, 2 and 1 types, and one for the rest of each half.
     let (questions, answered) = ask(&mut sim, &["a5-odd"]);
     assert_eq!(answered, of(&known));
     assert!(questions <= 9, "{questions} questions");
-    // Every interface has its limit: two addresses, and so one pod of ours on each of those nodes.
+    // The limit of each ENI is two addresses, so each of these nodes can carry one address of ours.
     for (ip, address) in [("one", "203.0.113.21"), ("two", "203.0.113.22")] {
         sim.ip(ip, address);
         sim.pod(ip).on("n0").asks(ip);
@@ -141,7 +141,7 @@ fn an_unknown_type_is_requested_again_alone_and_rarely() {
     let began = sim.now;
     sim.now = began.plus(HOUR.saturating_sub(Duration::from_millis(1)));
     assert_eq!(asked(&mut sim), of(&[]));
-    // A node of another type comes: its type is not held up.
+    // A node of another type appears: the request for its type does not wait.
     sim.node("late");
     sim.change_node("late", |node| node.instance_type = Some("a3".into()));
     look(&mut sim);

@@ -1,5 +1,4 @@
-//! What is done for a block by itself: its finalizer, its status, the labels of its nodes, and what
-//! has to be asked of EC2 for it.
+//! The steps of a block: its finalizer, its status, the labels of its nodes, and its requests to EC2.
 
 mod counts;
 mod labels;
@@ -25,7 +24,7 @@ fn name() -> BlockName {
     BlockName::from("block")
 }
 
-/// What is to be done and said for the block now.
+/// The steps and notices of the block now.
 fn look(sim: &mut Sim) -> (Vec<BlockStep>, Vec<Notice>) {
     sim.tell(0);
     sim.controllers[0].facts().block_steps(&name(), sim.now)
@@ -35,7 +34,7 @@ fn steps(sim: &mut Sim) -> Vec<BlockStep> {
     look(sim).0
 }
 
-/// Does what is to be done for the block, until nothing is.
+/// Carries out the steps of the block until there are none.
 fn settle_block(sim: &mut Sim) {
     for _ in 0..5 {
         let steps = steps(sim);
@@ -96,7 +95,7 @@ fn labels_of(steps: &[BlockStep]) -> Vec<(&str, bool)> {
     labels.collect()
 }
 
-/// Two nodes, one IP that a pod of the first holds, and one without a pod.
+/// Two nodes, one IP that a pod on the first node holds, and one IP without a pod.
 fn world() -> Sim {
     let mut sim = Sim::new();
     sim.node("n1");

@@ -1,4 +1,4 @@
-//! An `IPAddress` of ours that belongs to no IP: it goes once that is sure, and nothing else does.
+//! An `IPAddress` of Mooring that belongs to no IP is released when that is certain; no other one is released.
 //! Rules: R2.22 to R2.24.
 
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::sim::{INTERVAL, Sim, address};
 
 const LATE: &str = "203.0.113.77";
 
-/// The creation that was under way when its IP went is carried out now.
+/// Carries out the create that was in flight when its IP was deleted.
 fn reserved_late(sim: &mut Sim) {
     let (name, uid) = (IpName::from("gone"), IpUid::from("ip-gone"));
     sim.kube.reserve(&name, &uid, address(LATE));
@@ -32,7 +32,7 @@ fn about_it(sim: &mut Sim) -> Vec<BlockStep> {
     steps(sim).into_iter().filter(ours).collect()
 }
 
-/// Two inventories and more, and everything that is to be done for the block.
+/// Takes more than two inventories, and carries out the steps of the block.
 fn in_time(sim: &mut Sim) {
     for _ in 0..4 {
         sim.wait(INTERVAL);
@@ -90,7 +90,7 @@ fn an_assigned_address_stays_reserved() {
     sim.found_on(LATE, Some("eni-n2"));
     in_time(&mut sim);
     assert!(reserved(&sim));
-    // Taken off, as the condition of the block asks for.
+    // A user detached the address, as the condition of the block says.
     sim.found_on(LATE, None);
     in_time(&mut sim);
     assert!(!reserved(&sim));

@@ -1,4 +1,4 @@
-//! What the status of a block says, and which of it is an Event.
+//! The status of a block, and which of its conditions are Events too.
 //! Rules: R3.6, R5.21, R5.22, R7.2.
 
 use std::collections::BTreeMap;
@@ -84,7 +84,7 @@ fn a_block_waits_for_its_subnet_and_is_compared_with_it() {
         let ready = condition(sim, "Ready");
         (ready.status, ready.reason, look(sim).1)
     };
-    // The block within its subnet, or the subnet within the block.
+    // The block is inside of its subnet, or the subnet inside of the block.
     for cidr in ["203.0.112.0/20", "203.0.113.128/25"] {
         assert_eq!(
             subnet(&mut sim, cidr),
@@ -116,7 +116,7 @@ fn an_orphan_is_reported_with_a_remedy() {
     assert_eq!(notices.len(), 1, "{notices:?}");
     let sentence = "no IP explains 203.0.113.77 on eni-n2: take it off there";
     assert!(notices[0].message.starts_with(sentence), "{notices:?}");
-    // An IP of that address explains it as soon as it has reserved it.
+    // An IP with that address explains it when it has reserved it.
     sim.ip("late", "203.0.113.77");
     sim.settle();
     assert!(!condition(&mut sim, "OrphanedAddress").status);
@@ -128,7 +128,7 @@ fn a_released_address_is_not_reported_as_an_orphan() {
     settle_block(&mut sim);
     sim.remove_pod("a");
     sim.delete_ip("partner");
-    // The last inventory was begun before it was taken off, and shows it.
+    // The last inventory was begun before the address was detached, and shows it.
     let mut gone = false;
     while !gone {
         let step = sim.step_until(|_| true);
@@ -142,7 +142,7 @@ fn a_released_address_is_not_reported_as_an_orphan() {
     }
 }
 
-/// Is an address said to be left behind, in the status that is to be written, or as an Event?
+/// True if the next status or an Event reports an orphaned address.
 fn orphaned(sim: &mut Sim) -> bool {
     let (steps, notices) = look(sim);
     let said = |notice: &Notice| notice.reason == Reason::OrphanedAddress;
@@ -232,7 +232,7 @@ fn the_brake_is_reported_with_a_remedy() {
     assert_eq!((said.status, said.reason), (true, Reason::BrakeEngaged));
     assert!(said.message.starts_with("4 pods"), "{said:?}");
     assert!(said.message.contains("ip.wgtwo.com/release-brake"));
-    // The word that it may go stays until it was heeded.
+    // The annotation `release-brake` stays until it was used.
     sim.change_block("block", |block| block.release_brake = true);
     let dropped = |sim: &mut Sim| {
         let dropping = |step: &BlockStep| matches!(step, BlockStep::DropReleaseBrake { .. });
@@ -278,7 +278,7 @@ fn a_subnet_without_interfaces_of_the_cni_has_no_shared_interface() {
     assert_eq!((said.status, said.reason), (false, Reason::NoneSeen));
 }
 
-/// The CNI manages it whatever its tag says, unless it is kept out of the subnet.
+/// The CNI ignores the tag of the first ENI, unless the subnet excludes the CNI.
 #[test]
 fn the_first_interface_of_an_instance_is_shared_although_it_has_the_tag() {
     let mut sim = world();

@@ -1,4 +1,4 @@
-//! What is done for a step: a request to the world, and its answer told as a fact.
+//! Carries out a step: a request to the world, and its answer as a fact.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use mooring_world::text::brief;
 
 use super::Sim;
 
-/// Is it this step that begins?
+/// True if the reconciliation began this step.
 fn begins(reconciled: &Reconciled, step: &Step) -> bool {
     let Reconciled::Begun(effect) = reconciled else {
         return false;
@@ -34,7 +34,7 @@ impl Sim {
         let begun = self.now;
         let engine = &mut self.controllers[controller].engine;
         let reconciled = engine.reconcile(name, begun);
-        // A process that was paused has a pending step that it would not start now.
+        // A paused process has a pending step that it might not begin now.
         let paused = !begins(&reconciled, step);
         let fact = match step.clone() {
             Step::Read(read) => self.read(name, read),
@@ -114,7 +114,7 @@ impl Sim {
         self.kube.write(write)
     }
 
-    /// Blocks' own steps: only what IPs depend on.
+    /// The steps of blocks on which IPs depend.
     pub fn block_steps(&mut self, controller: usize) {
         let names: Vec<_> = self.controllers[controller]
             .facts()
@@ -155,7 +155,7 @@ impl Sim {
         {
             return;
         }
-        // One that is begun in the very moment of an answer does not count for it, and is begun again.
+        // An inventory that begins in the same millisecond as an answer does not count for it, and would be repeated.
         self.now = self.now.plus(Duration::from_millis(1));
         let begun = self.now;
         let effects = self.controllers[controller]
@@ -178,7 +178,7 @@ impl Sim {
             let told = &mut self.controllers[controller];
             told.event(completed, None, self.now);
             let due = told.facts().inventory_due(&subnet);
-            // One that is wanted for a moment while this one is in flight follows at once.
+            // An inventory that is wanted at a time while this one was in flight follows at once.
             assert!(due > begun, "an inventory is due again at once");
         }
     }

@@ -1,4 +1,4 @@
-//! What users, nodes and EC2 do by themselves: blocks, IPs, nodes, interfaces.
+//! Changes by users, nodes and EC2: blocks, IPs, nodes, ENIs.
 
 use std::net::Ipv4Addr;
 
@@ -32,7 +32,7 @@ impl Sim {
         sim
     }
 
-    /// The same, and "a" is of a `ReplicaSet` of the Deployment "dep".
+    /// The same, and "a" belongs to a `ReplicaSet` of the Deployment "dep".
     pub fn attached_by_deployment(nodes: &[&str]) -> Self {
         let mut sim = Self::reserved(nodes);
         sim.pod("a").on(nodes[0]).replica_set("rs1", 1, "dep");
@@ -42,15 +42,15 @@ impl Sim {
         sim
     }
 
-    /// A pod of this revision of the Deployment "dep" comes and is ready.
+    /// Adds a ready pod of this revision of the Deployment "dep".
     pub fn next_revision(&mut self, pod: &str, node: &str, revision: u64) {
         let set = format!("rs{revision}");
         self.pod(pod).on(node).replica_set(&set, revision, "dep");
         self.containers_ready(pod);
     }
 
-    /// "partner" is edited to 203.0.113.20 while pod "a" has its address on n1, and this number of steps of that
-    /// are done.
+    /// "partner" is edited to 203.0.113.20 while pod "a" has its address on n1, and this number of the following steps
+    /// is done.
     pub fn edited_while_attached(steps: usize) -> Self {
         let mut sim = Self::attached(&["n1"]);
         sim.edit("partner", "203.0.113.20");
@@ -76,7 +76,7 @@ impl Sim {
         block.version = version;
     }
 
-    /// A node with its instance and an interface that the CNI leaves alone.
+    /// A node with its instance and an ENI that the CNI does not manage.
     pub fn node(&mut self, name: &str) {
         self.interface(&format!("eni-{name}"), name);
         self.kube.bump();
@@ -85,7 +85,7 @@ impl Sim {
             .insert(NodeName::from(name), objects::node(name));
     }
 
-    /// Another interface on the instance of a node.
+    /// Another ENI on the instance of a node.
     pub fn interface(&mut self, id: &str, node: &str) {
         let last = (4..=250).rev();
         let mut free = last.map(|last| Ipv4Addr::new(203, 0, 113, last));
@@ -93,7 +93,7 @@ impl Sim {
         self.new_interface_on(id, node, primary.unwrap());
     }
 
-    /// A new interface, on no instance of the tests', with a primary address that AWS chose.
+    /// A new ENI with this primary address, on an instance without a Node.
     pub fn new_interface(&mut self, id: &str, primary: &str) {
         self.new_interface_on(id, "elsewhere", address(primary));
     }
@@ -182,7 +182,7 @@ impl Sim {
         }
     }
 
-    /// The Node's object is deleted.
+    /// The Node object is deleted.
     pub fn remove_node(&mut self, name: &str) {
         self.note(format!("node {name} goes"));
         self.rules.node_changed(name, self.now);
@@ -190,7 +190,7 @@ impl Sim {
         self.kube.nodes.remove(&NodeName::from(name));
     }
 
-    /// A Node of that name on the instance of that name, ready.
+    /// A ready Node with this name, on the instance with this name.
     pub fn node_is_well(&mut self, name: &str) {
         self.note(format!("node {name} is well"));
         if !self.kube.nodes.contains_key(&NodeName::from(name)) {
@@ -200,7 +200,7 @@ impl Sim {
         self.change_node(name, |node| *node = objects::node(name));
     }
 
-    /// The kubelet is silent: the node controller taints the Node.
+    /// The kubelet does not report: the node controller taints the Node.
     pub fn node_unreachable(&mut self, name: &str) {
         self.note(format!("node {name} is unreachable"));
         self.change_node(name, |node| {
@@ -209,7 +209,7 @@ impl Sim {
         });
     }
 
-    /// The node of the pod fails, and the pod is evicted: no kubelet ends it there.
+    /// The node of the pod fails, and the pod is evicted, but no kubelet stops it.
     pub fn node_dies_under(&mut self, pod: &str, node: &str) {
         self.node_unreachable(node);
         self.delete_pod(pod);
@@ -233,7 +233,7 @@ impl Sim {
         self.rules.sets_changed(self.now);
     }
 
-    /// A foreign client puts the address there.
+    /// A foreign client puts the address on this ENI; None: it detaches the address.
     pub fn found_on(&mut self, text: &str, interface: Option<&str>) {
         self.note(format!("a foreign client puts {text} on {interface:?}"));
         self.rules.put_by_hand(address(text), self.now);

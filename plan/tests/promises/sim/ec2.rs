@@ -1,4 +1,4 @@
-//! EC2 with faults for its clients, and with a Describe that lags.
+//! EC2 with faults, and with a Describe that lags.
 
 use std::collections::VecDeque;
 use std::ops::{Deref, DerefMut};
@@ -16,17 +16,17 @@ use mooring_world::cloud::Cloud;
 pub enum Fault {
     /// No fault.
     None,
-    /// Not permitted.
+    /// EC2 denies the call.
     Denied,
-    /// Too many calls.
+    /// EC2 throttles the call.
     Throttled,
     /// Executed, and the answer is lost.
     AnswerLost,
-    /// Lost on the way there.
+    /// The request is lost.
     RequestLost,
-    /// Refused for a full interface, whatever it has.
+    /// Refused because the ENI is full, independent of its addresses.
     NoRoom,
-    /// Refused for a reason that has no name.
+    /// Refused for another reason.
     Invalid,
 }
 
@@ -34,15 +34,15 @@ pub enum Fault {
 #[derive(Clone)]
 pub struct Ec2 {
     cloud: Cloud,
-    /// For each of the next calls.
+    /// The faults of the next calls.
     pub faults: VecDeque<Fault>,
     /// The fault of the calls after these, if any.
     pub default_fault: Option<fn(&Call) -> Fault>,
-    /// `DescribeNetworkInterfaces` shows what was so this long ago.
+    /// `DescribeNetworkInterfaces` shows the state of this time ago.
     pub lag: Duration,
-    /// How a Describe shows an interface; false: not at all.
+    /// Changes an ENI in the answer of Describe; false: the ENI is not shown.
     pub shows: fn(&mut Interface) -> bool,
-    /// How many calls were refused without a permission: the message of EC2 differs each time.
+    /// Number of denied calls: it makes the message of EC2 different each time.
     denied: u32,
     past: Vec<(Instant, Vec<Interface>)>,
 }
@@ -82,7 +82,7 @@ impl Ec2 {
         }
     }
 
-    /// Answers a call, with the fault that is its turn.
+    /// Answers a call, with the next fault.
     pub fn answer(&mut self, call: &Call, now: Instant) -> Result<(), CallError> {
         let always = self.default_fault.map_or(Fault::None, |fault| fault(call));
         match self.faults.pop_front().unwrap_or(always) {
@@ -97,7 +97,7 @@ impl Ec2 {
             }
             Fault::Throttled => Err(refused(Outcome::Throttled)),
             Fault::Invalid => Err(refused(Outcome::Invalid)),
-            // Others were faster, unless the address is there already.
+            // Other programs have filled the ENI, unless the address is there already.
             Fault::NoRoom => match call {
                 Call::Assign { interface: to, .. }
                     if self.holder_of(call.address()).as_ref() != Some(to) =>
@@ -120,12 +120,12 @@ impl Ec2 {
         self.cloud.execute(call)
     }
 
-    /// Keeps what is so now for a Describe that lags.
+    /// Stores the present state for a Describe that lags.
     pub fn remember(&mut self, now: Instant) {
         self.past.push((now, self.cloud.describe()));
     }
 
-    /// The moment that a Describe of now shows.
+    /// The time whose state a Describe shows now.
     pub fn shown_at(&self, now: Instant) -> Instant {
         Instant::START.plus(now.since(Instant::START.plus(self.lag)))
     }

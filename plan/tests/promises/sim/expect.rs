@@ -1,4 +1,4 @@
-//! What a test expects of a world at rest.
+//! Assertions about a world at rest.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -17,7 +17,7 @@ fn said(ip: &Ip, reason: Reason) -> bool {
 }
 
 impl Sim {
-    /// At rest, the state must equal the specs.
+    /// At rest, the state must match the specs.
     pub fn expect_the_wish(&self) {
         let by_hand: Vec<Ipv4Addr> = self.rules.ever_by_hand().collect();
         let goal = AtRest {
@@ -30,7 +30,7 @@ impl Sim {
         }
     }
 
-    /// The address is on the pod's node, recorded, and only this pod has a true gate.
+    /// The address is on the node of the pod and recorded, and only the gate of this pod is `True`.
     pub fn expect_attached(&self, ip: &str, pod: &str) {
         let story = || self.story();
         let ip = self.the_ip(ip);
@@ -57,7 +57,7 @@ impl Sim {
         assert!(said(ip, Reason::Attached), "{}", story());
     }
 
-    /// Reserved, on no interface, without a holder, and no gate of a pod is true.
+    /// The IP is reserved, on no ENI and without a holder, and no gate is `True`.
     pub fn expect_free(&self, name: &str) {
         let ip = self.the_ip(name);
         assert!(
@@ -76,7 +76,7 @@ impl Sim {
         }
     }
 
-    /// The IP is gone, and with it all that it had.
+    /// The IP is gone, with its reservations and attached addresses.
     pub fn expect_gone(&self, name: &str) {
         assert!(
             !self.kube.ips.contains_key(&IpName::from(name)),
@@ -93,7 +93,7 @@ impl Sim {
         assert!(left.is_empty(), "{left:?} still reserved\n{}", self.story());
     }
 
-    /// The `Attached` condition's reason.
+    /// The condition `Attached` has this reason.
     pub fn expect_reason(&self, name: &str, reason: Reason) {
         assert!(
             said(self.the_ip(name), reason),
@@ -102,7 +102,7 @@ impl Sim {
         );
     }
 
-    /// The `Reserved` condition is `False` for that reason.
+    /// The condition `Reserved` is `False` with this reason.
     pub fn expect_not_reserved(&self, name: &str, reason: Reason) {
         let said = self
             .the_ip(name)
@@ -128,7 +128,7 @@ impl Sim {
         );
     }
 
-    /// A pod's condition is `False` for that reason.
+    /// The gate of the pod is `False` with this reason.
     pub fn expect_denied(&self, pod: &str, reason: Reason) {
         let gate = self
             .the_pod(pod)
@@ -142,7 +142,7 @@ impl Sim {
         );
     }
 
-    /// A pod without the annotation has the reason for that, and no label.
+    /// A pod without the annotation has the gate reason `NotRequested`, and no label.
     pub fn expect_released(&self, pod: &str) {
         let pod = self.the_pod(pod);
         let gate = pod.gate.as_ref();
@@ -152,7 +152,8 @@ impl Sim {
         assert_eq!((&pod.label, &pod.ip), (&None, &None), "{}", self.story());
     }
 
-    /// "partner", which is being deleted, stays while this Assign can land, and then goes with its address taken off.
+    /// "partner", which is being deleted, stays while this late Assign can be executed; then it is gone and its address
+    /// is detached.
     pub fn expect_kept_until_landed(&mut self, late: &Call) {
         self.wait(Duration::from_secs(5));
         assert!(self.has_ip("partner"), "{}", self.story());
@@ -168,7 +169,7 @@ impl Sim {
         assert_eq!(reserved, [&super::address(address)], "{}", self.story());
     }
 
-    /// An Event of that reason was to be seen on a pod, or on "IP name".
+    /// An Event with this reason was posted on this pod, or on "IP name".
     pub fn expect_event(&self, on: &str, reason: Reason) {
         assert!(
             self.rules.reported(on, reason),
@@ -177,7 +178,7 @@ impl Sim {
         );
     }
 
-    /// Since the last time this was asked: calls to EC2, writes of the status, writes of pods' conditions.
+    /// Numbers since the last check: calls to EC2, status writes, writes of gates.
     pub fn expect_cost(&mut self, calls: u32, status_writes: u32, gate_writes: u32) {
         let Counts {
             status_writes: statuses,
@@ -193,7 +194,7 @@ impl Sim {
         self.counts = Counts::default();
     }
 
-    /// Counting begins here.
+    /// Resets the counts.
     pub fn count_from_here(&mut self) {
         self.counts = Counts::default();
     }

@@ -1,4 +1,4 @@
-//! A holder loses the address in few cases, and never without a read.
+//! The cases in which a holder may lose the address, each with its required read.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use mooring_world::queries::is_well;
 
 use super::Sim;
 
-/// How old a quorum read may be for a destructive step.
+/// Maximum age of a quorum read for a destructive step.
 const READ_FRESH: Duration = Duration::from_secs(5);
 
 fn recently(since: Option<&Instant>, now: Instant) -> bool {
@@ -17,8 +17,8 @@ fn recently(since: Option<&Instant>, now: Instant) -> bool {
 }
 
 impl Sim {
-    /// A status write that takes the address from a pod: by a rollout, by failover, or because the
-    /// pod is gone, ended or not annotated.
+    /// Checks a status write that takes the address from a pod: by a rollout, by failover, or because the pod is gone,
+    /// ended or not annotated.
     pub fn check_loss(&self, controller: usize, before: &Ip, what: StatusWrite, after: &IpStatus) {
         let Some(claim) = &before.status.claim else {
             return;
@@ -28,7 +28,7 @@ impl Sim {
         if keeps || claim.phase == ClaimPhase::Detaching || before.deleting {
             return;
         }
-        // EC2 refused it: no client had it there.
+        // EC2 refused the target, so the pod never had the address there.
         if what == StatusWrite::Revert || after.refused != before.status.refused {
             return;
         }
@@ -37,7 +37,8 @@ impl Sim {
         let winner = after.claim.as_ref();
         let winner = winner.and_then(|next| self.kube.pod(&next.pod, &next.uid));
         let Some(living) = living else {
-            // A rollout, decided before the end of the annotation was shown: that takes no read of the holder.
+            // A rollout that was decided before the watch showed the removal of the annotation: it needs no read of the
+            // holder.
             let runs = pod.filter(|pod| !pod.ended);
             if !runs
                 .zip(winner)
@@ -57,7 +58,7 @@ impl Sim {
         if winner.is_some_and(|winner| self.rolled_out(living, winner)) {
             return;
         }
-        // A winner that went, or a revision that changed, after it was read.
+        // The winner was deleted, or a revision changed, after the read.
         let outrun = winner.is_none() || recently(self.rules.sets.as_ref(), self.now);
         if living.deleting.is_some() && self.away(claim) && !outrun {
             self.expect_read(controller, before, claim);
@@ -83,7 +84,7 @@ impl Sim {
         winner.ready_to_take_over() && self.kube.is_newer(winner, loser)
     }
 
-    /// Is, or was just now, the machine of this claim gone or unreachable?
+    /// True if the machine of this claim is, or was shortly before, gone or unreachable.
     fn away(&self, claim: &Claim) -> bool {
         let Some(target) = claim.target() else {
             return false;

@@ -1,6 +1,5 @@
-//! A small world to decide in: an API server, EC2 and one clock, all of it deterministic, and any
-//! number of controllers that see it through watches, reads and inventories. After every step the
-//! rules of safety are asserted.
+//! A small deterministic world with an API server, EC2 and one clock, and any number of controllers that see it through
+//! watches, reads and inventories. The safety rules are asserted after every step.
 
 mod act;
 mod changes;
@@ -34,31 +33,31 @@ pub use rules::Rules;
 pub use steps::status_write;
 use watch::Shown;
 
-/// How often the world's controllers list interfaces.
+/// The inventory interval of the controllers.
 pub const INTERVAL: Duration = Duration::from_mins(1);
 
-/// One process: its facts, and what its watches showed it.
+/// One process: its engine, and what its watches have shown.
 #[derive(Clone)]
 pub struct Controller {
     pub engine: Engine,
     shown: Shown,
-    /// IPs for which nothing was to be done, and when they are due again.
+    /// IPs that needed no step, and when they are due again.
     rests: BTreeMap<IpName, Option<Instant>>,
-    /// Kinds whose watch says nothing just now.
+    /// Kinds whose watch shows nothing now.
     pub stuck: BTreeSet<Kind>,
 }
 
-/// What was done, as the API server and EC2 count it.
+/// Numbers of requests, as the API server and EC2 count them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub assigns: u32,
     pub unassigns: u32,
     pub status_writes: u32,
     pub gate_writes: u32,
-    /// Finalizers, annotations, labels, reservations.
+    /// Writes of finalizers, annotations, labels and reservations.
     pub other_writes: u32,
     pub inventories: u32,
-    /// Other Describes than inventories.
+    /// Number of Describes that are not inventories.
     pub describes: u32,
 }
 
@@ -81,22 +80,22 @@ pub struct Sim {
     pub controllers: Vec<Controller>,
     pub counts: Counts,
     pub trace: Vec<String>,
-    /// What EC2 answers to every Describe, if not what is asked for.
+    /// The failure of every Describe; None: it succeeds.
     pub describe_fails: Option<Outcome>,
-    /// What EC2 answers to `DescribeInstanceStatus`, if not what is asked for.
+    /// The failure of `DescribeInstanceStatus`; None: it succeeds.
     pub checks_fail: Option<Outcome>,
-    /// Does the API server answer no read?
+    /// True if all reads of the API server fail.
     pub reads_fail: bool,
-    /// The writes that the API server does not take.
+    /// The writes that the API server refuses.
     pub refuses: fn(&Write) -> bool,
     /// Every step that was taken, and when.
     pub taken: Vec<(Instant, IpName, Step)>,
     /// Every step of a node that was taken, and when.
     pub node_taken: Vec<(Instant, NodeName, NodeStep)>,
-    /// Whether a write's answer is lost, for each of the next writes.
+    /// For each of the next writes: true if its answer is lost.
     pub lost_answers: std::collections::VecDeque<bool>,
     pub rules: Rules,
-    /// The one that takes steps while time passes; None: all of them.
+    /// The controller that does steps while time passes; None: all controllers.
     pub leader: Option<usize>,
     /// The subnet's range.
     pub range: &'static str,
@@ -155,19 +154,19 @@ impl Sim {
         sim
     }
 
-    /// Another process of the same program, which knows nothing of the first.
+    /// Adds another process, without any facts.
     pub fn second_controller(&mut self) {
         self.controllers.push(Controller::new());
     }
 
-    /// The process ends and starts again: whatever it remembered is lost.
+    /// Restarts the process: it loses all its facts.
     pub fn restart(&mut self, controller: usize) {
         self.note("restart");
         self.rules.restarted(controller);
         self.controllers[controller] = Controller::new();
     }
 
-    /// From here on this one leads, and no other takes steps while time passes.
+    /// From here on only this controller leads and does steps while time passes.
     pub fn lead(&mut self, controller: usize) {
         self.note(format!("[{controller}] leads"));
         self.leader = Some(controller);
@@ -184,7 +183,7 @@ impl Sim {
             .push(format!("{:>8} {}", self.now.as_millis(), what.into()));
     }
 
-    /// What the watches have for a controller.
+    /// Applies the pending watch events of a controller.
     pub fn tell(&mut self, controller: usize) {
         for node in self.kube.nodes_with_part() {
             self.kube.program(&node);
@@ -200,7 +199,7 @@ impl Sim {
         }
     }
 
-    /// Its watches start again: deletions in between have no event.
+    /// Restarts the watches of a controller: deletions in between have no event.
     pub fn relist(&mut self, controller: usize) {
         self.note("relist");
         let told = &mut self.controllers[controller];
@@ -210,7 +209,7 @@ impl Sim {
         }
     }
 
-    /// The last steps, for a test that fails.
+    /// The last steps, for the message of a failed test.
     pub fn story(&self) -> String {
         let told: Vec<&str> = self
             .trace

@@ -1,4 +1,4 @@
-//! What node parts report.
+//! Reports of node parts.
 
 use mooring_plan::names::{IpName, NodeName};
 use mooring_plan::objects::{AddressReport, AddressState, NodeReport};
@@ -6,8 +6,8 @@ use mooring_plan::objects::{AddressReport, AddressState, NodeReport};
 use super::Sim;
 
 impl Sim {
-    /// The node part of a node, of that version, has programmed "partner" for its present claim, with a change: so its
-    /// `IPNode` says.
+    /// Writes the `IPNode` of a node with this version: "partner" is programmed for its present claim, modified by
+    /// `change`.
     pub fn node_part_reports(
         &mut self,
         node: &str,

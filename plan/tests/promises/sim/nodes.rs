@@ -1,4 +1,4 @@
-//! What fast failover does for nodes, and what Kubernetes does then.
+//! The steps of fast failover, and the reaction of Kubernetes.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use mooring_plan::time::Instant;
 use super::Sim;
 
 impl Sim {
-    /// The steps of nodes, carried out; when to look again.
+    /// Carries out the steps of nodes; returns when to check again.
     pub fn node_steps(&mut self, controller: usize) -> Option<Instant> {
         let begun = self.now;
         let effects = self.controllers[controller].engine.reconcile_nodes(begun);
@@ -105,7 +105,7 @@ impl Sim {
 }
 
 impl Sim {
-    /// How often the status checks were asked for.
+    /// Number of reads of status checks.
     pub fn checks_asked(&self) -> usize {
         let asked = |step: &NodeStep| matches!(step, NodeStep::Ask(_, Checks::Asked));
         let steps = self.node_taken.iter();

@@ -1,4 +1,4 @@
-//! Pods, and what users and kubelets do to them.
+//! Pods, and the changes that users and kubelets make.
 
 use mooring_plan::names::{IpName, NodeName, WorkloadUid};
 use mooring_plan::objects::{Controller, Handover, Pod};
@@ -6,14 +6,14 @@ use mooring_world::objects::{self, of_replica_set};
 
 use super::{Sim, key};
 
-/// A pod that is being described; each word is so at once.
+/// A builder for a pod. Each method changes the pod in the world at once.
 pub struct Described<'a> {
     sim: &'a mut Sim,
     name: String,
 }
 
 impl Sim {
-    /// A pod that came through admission and asks for the IP "partner", bound nowhere yet.
+    /// An admitted pod that asks for the IP "partner", not bound yet.
     pub fn pod(&mut self, name: &str) -> Described<'_> {
         let uid = self.kube.new_uid(name);
         let version = self.kube.bump();
@@ -56,13 +56,13 @@ impl Sim {
         });
     }
 
-    /// It is being deleted, with a grace period of 30 s.
+    /// The deletion of the pod begins, with a grace period of 30 s.
     pub fn delete_pod(&mut self, name: &str) {
         self.note(format!("pod {name} is being deleted"));
         self.change_pod(name, |pod| pod.deleting = Some(30));
     }
 
-    /// Its object goes.
+    /// The pod object is removed.
     pub fn remove_pod(&mut self, name: &str) {
         self.note(format!("pod {name} goes"));
         self.kube.bump();
@@ -81,7 +81,7 @@ impl Described<'_> {
         self
     }
 
-    /// Asks for another IP than "partner".
+    /// Lets the pod ask for this IP instead of "partner".
     pub fn asks(self, ip: &str) -> Self {
         let name = IpName::from(ip);
         let uid = self.sim.kube.ips.get(&name).map(|ip| ip.uid.clone());
@@ -91,13 +91,13 @@ impl Described<'_> {
         })
     }
 
-    /// Bound to that node.
+    /// Binds it to this node.
     pub fn on(self, node: &str) -> Self {
         let node = NodeName::from(node);
         self.so(|pod| pod.node = Some(node))
     }
 
-    /// Of a `ReplicaSet` that may be there already, as it is.
+    /// Sets its `ReplicaSet`, which is created if it does not exist.
     pub fn of_replica_set(self, name: &str, revision: u64, deployment: &str) -> Self {
         if self.sim.kube.replica_sets.contains_key(name) {
             return self.of(of_replica_set(name));
@@ -105,13 +105,13 @@ impl Described<'_> {
         self.replica_set(name, revision, deployment)
     }
 
-    /// Of that `ReplicaSet`, which is of that revision of that Deployment.
+    /// Sets its `ReplicaSet`, which is written with this revision and Deployment.
     pub fn replica_set(self, name: &str, revision: u64, deployment: &str) -> Self {
         self.sim.replica_set(name, revision, deployment, 1);
         self.of(of_replica_set(name))
     }
 
-    /// Of a `StatefulSet`, or another controller that is no `ReplicaSet`.
+    /// Sets a controller that is not a `ReplicaSet`, such as a `StatefulSet`.
     pub fn of_controller(self, uid: &str) -> Self {
         self.of(Controller::Other(WorkloadUid::from(uid)))
     }

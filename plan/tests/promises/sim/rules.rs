@@ -1,4 +1,4 @@
-//! The rules of safety, asserted at every step; what they need to remember of the past.
+//! The safety rules, which are asserted at every step, and the past states that they need.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -18,7 +18,7 @@ use super::{INTERVAL, Sim};
 #[derive(Clone, Copy)]
 struct Look {
     begun: Instant,
-    /// The moment that its answer shows: Describe lags.
+    /// The time whose state its answer shows (Describe lags).
     shows: Instant,
 }
 
@@ -76,7 +76,7 @@ impl Rules {
         self.by_hand.insert(address, now);
     }
 
-    /// The process forgets what it read.
+    /// The process was restarted: its reads do not count any more.
     pub fn restarted(&mut self, controller: usize) {
         self.reads.retain(|(of, _), _| *of != controller);
         self.inventories.remove(&controller);
@@ -88,7 +88,7 @@ impl Rules {
 }
 
 impl Sim {
-    /// What must be so when a step is about to be done.
+    /// The rules before a step is done.
     pub fn check_before(&mut self, controller: usize, name: &IpName, step: &Step) {
         match step {
             Step::Read(Read::Pod(key)) => {
@@ -112,17 +112,17 @@ impl Sim {
                 }
             }
             Step::Write(Write::Release(seen)) => {
-                // A Release of a deleted object does nothing: it is guarded by the UID.
+                // A Release of a deleted object has no effect, because it is guarded by the UID.
                 let there = self.kube.reservations.get(&seen.address);
                 let there = there.is_some_and(|there| there.uid == seen.uid);
                 if let Some(ip) = self.kube.ips.get(name).filter(|_| there) {
-                    // An interface's primary address is never ours there.
+                    // A primary address does not belong to an IP.
                     let assigned = self.ec2.assigned().into_iter();
                     let on = assigned.filter(|(address, _)| *address == seen.address);
                     let on = on.map(|(_, on)| on).next();
-                    // What a foreign client put there since the last inventory, or a moment ago, cannot be
-                    // known: Describe lags, and for a while our own write overrides what it shows. It is
-                    // reported as an orphan later.
+                    // A change by a foreign client since the last inventory, or shortly before, cannot be known:
+                    // Describe lags, and an own write overrides it for some time. It is reported as an orphan
+                    // later.
                     let by_hand = self.rules.by_hand.get(&seen.address);
                     let looked = self.rules.inventories.get(&controller);
                     let unseen = by_hand.is_some_and(|at| {
@@ -150,7 +150,7 @@ impl Sim {
         let facts = self.controllers[controller].facts();
         let sender = facts.ip(name).unwrap();
         let story = || self.story();
-        // As it was written when this was decided (S2 when sent, S3).
+        // With the status from which the call was decided (S2 when sent, S3).
         let sent = &sender.status;
         match call {
             Call::Assign { interface, .. } => {
@@ -175,7 +175,7 @@ impl Sim {
                 assert!(fresh, "{call:?} without an inventory\n{}", story());
             }
         }
-        // As it is now, when EC2 executes it.
+        // With the present status, when EC2 executes the call.
         let Some(ip) = self.kube.ips.get(name).filter(|ip| ip.uid == sender.uid) else {
             panic!("{call:?} for an IP that is gone\n{}", story());
         };
@@ -216,8 +216,8 @@ impl Sim {
         }
     }
 
-    /// Nothing comes into `previous` that was neither target, nor known, nor asked for; nothing that
-    /// has the address goes out of it.
+    /// A place is added to `previous` only if it was a target, was known, or is named by `take-from`. A place that has
+    /// the address is never removed.
     fn check_places(&self, before: &Ip, after: &IpStatus) {
         let story = || self.story();
         for entry in &after.previous {
@@ -231,7 +231,7 @@ impl Sim {
             );
         }
         assert!(after.previous.len() <= 8, "too many places\n{}", story());
-        // A place that was claimed stays explained while it has the address.
+        // A claimed place stays explained while it has the address.
         let (Some(claim), Some(address)) = (&before.status.claim, before.status.address) else {
             return;
         };
@@ -265,7 +265,7 @@ impl Sim {
         }
     }
 
-    /// The pods whose condition says that they have this IP's address.
+    /// The pods whose gate says that they have the address of this IP.
     pub fn saying_attached<'a>(&'a self, ip: &'a Ip) -> impl Iterator<Item = &'a Pod> {
         self.kube.says_attached(ip)
     }

@@ -1,4 +1,4 @@
-//! Controllers take steps, and time passes.
+//! Runs controllers while time passes.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::{INTERVAL, Sim};
 const QUIET: Duration = INTERVAL.saturating_mul(5);
 
 impl Sim {
-    /// One step of a controller, if it has one; else when it wants to be asked again.
+    /// Does one step of a controller. `Err`: there is none; when to try again.
     pub fn step(&mut self, controller: usize) -> Result<Step, Option<Instant>> {
         self.tell(controller);
         self.block_steps(controller);
@@ -50,7 +50,7 @@ impl Sim {
         Err(again)
     }
 
-    /// When a controller's next inventory is due.
+    /// When the next inventory of a controller is due.
     fn inventory_due(&self, controller: usize) -> Option<Instant> {
         let facts = self.controllers[controller].facts();
         let subnets = facts.subnets_wanted();
@@ -60,7 +60,7 @@ impl Sim {
             .min()
     }
 
-    /// Every controller takes steps in turn until `until`; true if anything was written or called.
+    /// All controllers do steps in turn until `until`; true if there was a write or a call.
     pub fn run_until(&mut self, until: Instant) -> bool {
         let before = self.counts;
         let enough = 300 + 20 * self.kube.ips.len();
@@ -98,7 +98,7 @@ impl Sim {
         self.run_until(self.now.plus(length));
     }
 
-    /// Until nothing has been written or called for five inventory periods.
+    /// Runs until there was no write or call for five inventory intervals.
     pub fn settle(&mut self) {
         for _ in 0..60 {
             if !self.run_until(self.now.plus(QUIET)) {
@@ -108,7 +108,7 @@ impl Sim {
         panic!("it never comes to rest\n{}", self.story());
     }
 
-    /// Steps until this has been done, which is returned; the world may be changed in between.
+    /// Runs until a step for which `done` is true was done, and returns that step.
     pub fn step_until(&mut self, mut done: impl FnMut(&Step) -> bool) -> Step {
         for _ in 0..10_000 {
             match self.step(0) {
@@ -146,7 +146,7 @@ impl Sim {
         true
     }
 
-    /// The next step of a controller, pending and not executed: it is paused there.
+    /// The next step of a controller, without executing it: the controller is paused there.
     pub fn in_hand(&mut self, controller: usize) -> Option<(IpName, Step)> {
         self.tell(controller);
         self.block_steps(controller);

@@ -1,4 +1,4 @@
-//! Which step a scene waits for.
+//! Predicates for steps that a test waits for.
 
 use mooring_plan::step::{StatusWrite, Step, Write};
 

@@ -1,4 +1,4 @@
-//! A fact returns the IPs whose next step it can change: the driver decides for no other.
+//! Checks that `apply` returns all IPs whose next step a fact can change: the engine makes no decision for others.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,12 +13,13 @@ use mooring_plan::time::Instant;
 use super::Controller;
 
 impl Controller {
-    /// Takes a fact that answers a step of `asked`, whose turn it is anyway, or without a request.
+    /// Applies a fact: the answer to a step of the IP `asked`, which is decided again anyway, or a fact without a
+    /// request.
     pub fn receive(&mut self, fact: Fact, asked: Option<&IpName>, begun: Instant, now: Instant) {
         let event = match asked.filter(|name| self.engine.is_in_flight(name)) {
             Some(name) => Event::Completed(Work::Ip(name.clone()), fact.into()),
             None if begun == now => Event::Fact(fact),
-            // The answer to what it asked before its last step.
+            // An answer to a request from before the last step of the IP.
             None => {
                 self.take(&format!("{fact:?}"), asked, now, |taker| {
                     match taker.facts_mut().apply(fact, begun, now) {
@@ -34,7 +35,7 @@ impl Controller {
         self.event(event, asked, now);
     }
 
-    /// Takes an event.
+    /// Handles an event.
     pub fn event(&mut self, event: Event, asked: Option<&IpName>, now: Instant) {
         self.take(&format!("{event:?}"), asked, now, |taker| {
             taker.engine.handle(event, now);
@@ -46,7 +47,7 @@ impl Controller {
         });
     }
 
-    /// Takes something, and asserts that it changes the decision of no IP that it does not touch.
+    /// Applies something, and asserts that the decision of every IP that is not affected stays the same.
     fn take(
         &mut self,
         what: &str,
@@ -63,7 +64,7 @@ impl Controller {
                 continue;
             }
             let after = self.facts().decide(&name, now);
-            // Later than it was meant to be is no harm: the driver looks then, and finds nothing.
+            // A later time is harmless: the engine decides at the earlier time too, and finds no step.
             let sooner = after
                 .again
                 .is_some_and(|after| before.again.is_none_or(|at| after < at));
@@ -86,8 +87,8 @@ impl Controller {
         }
     }
 
-    /// What was decided for it when it was last looked at, if it rests since then and is not due: the driver looks at
-    /// an IP when a fact touches it and when it is due, at no other time.
+    /// The last decision for an IP, if it needed no step and is not due. The engine decides for an IP only when a fact
+    /// affects it and when it is due.
     pub fn resting_decision(&self, name: &IpName, now: Instant) -> Option<Decision> {
         let again = *self.rests.get(name)?;
         let rests = again.is_none_or(|again| again > now);
@@ -97,7 +98,7 @@ impl Controller {
         })
     }
 
-    /// What was decided for it.
+    /// Stores the decision for an IP.
     pub fn decided(&mut self, name: &IpName, decision: &Decision) {
         if decision.step.is_none() {
             self.rests.insert(name.clone(), decision.again);
@@ -106,7 +107,7 @@ impl Controller {
         }
     }
 
-    /// The IPs for which nothing is to be done just now, up to as many as show the rule.
+    /// The IPs that need no step now, up to a number that is enough for the check.
     fn resting(&self, asked: Option<&IpName>, now: Instant) -> Vec<(IpName, Decision)> {
         let others = self.facts().ip_names().filter(|name| Some(*name) != asked);
         let decisions = others
@@ -118,16 +119,16 @@ impl Controller {
     }
 }
 
-/// Cycles of waiting pods are checked again in this interval, whatever happens to the pods of the others: to
-/// decide for all that wait whenever one of them changes would cost a decision for each of thousands.
+/// Cycles of waiting pods are checked in this interval, independent of changes of other pods. Otherwise each change of
+/// a waiting pod could need a decision for thousands of IPs.
 const CYCLES: Duration = Duration::from_secs(5);
 
-/// The reasons of a pod that waits for another, in a cycle or not.
+/// True for the reasons of a pod that waits for another pod, in a cycle or not.
 fn is_of_waiting(reason: Reason) -> bool {
     matches!(reason, Reason::Deadlock | Reason::ClaimedByOther)
 }
 
-/// The start of throttling is noticed when the IP would call, however late that is.
+/// The begin of throttling is reported when the IP would make a call, which can be late.
 fn is_of_throttling(reason: Reason) -> bool {
     reason == Reason::Throttled
 }

@@ -1,4 +1,4 @@
-//! What watches tell: the difference between what a controller was shown and what is.
+//! Watch events: the difference between the state that a controller was shown and the present state.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use mooring_plan::facts::{Fact, Kind};
 use mooring_plan::names::ResourceVersion;
 use mooring_world::kube::Kube;
 
-/// What one controller's watches have shown it.
+/// The state that the watches of one controller have shown.
 #[derive(Clone, Default)]
 pub struct Shown {
     objects: Kube,

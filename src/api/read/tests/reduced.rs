@@ -1,4 +1,4 @@
-//! What is kept of an object while it is parsed.
+//! Tests of the fields that are kept while an object is parsed.
 
 use kube::api::{DynamicObject, ObjectList};
 use serde_json::{Value, json};
@@ -71,7 +71,7 @@ fn a_node_is_read_as_if_all_of_it_were_kept_and_taints_of_others_are_whole() {
 }
 
 #[test]
-fn of_an_ip_only_managed_fields_and_what_kubectl_applied_go() {
+fn only_managed_fields_and_the_last_applied_annotation_of_an_ip_are_removed() {
     let ip = |annotations: Value, managed: Option<Value>| {
         let mut ip = json!({"apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IP",
             "metadata": {"name": "partner", "uid": "u-1", "generation": 2, "annotations": annotations},

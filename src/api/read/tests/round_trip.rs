@@ -1,4 +1,4 @@
-//! What a decision writes into a status is what the next one reads from it.
+//! A status that is written and read again is unchanged.
 
 use mooring_plan::address::Address;
 use mooring_plan::names::{
@@ -183,7 +183,7 @@ fn block_status() -> impl Strategy<Value = BlockStatus> {
         )
 }
 
-/// What a merge patch (RFC 7386) leaves of a flat object whose lists are replaced whole.
+/// Applies a merge patch (RFC 7386) to an object without nested objects. Lists are replaced as a whole.
 fn merged(mut object: Value, patch: Value) -> Value {
     let (Value::Object(fields), Value::Object(patch)) = (&mut object, patch) else {
         panic!("objects both")

@@ -31,7 +31,7 @@ fn an_unreadable_ip_gets_a_condition_and_the_rest_is_kept() {
         "observedGeneration": 3, "lastTransitionTime": "1970-01-01T00:00:07Z"});
     assert_eq!(patch, json!({"status": {"conditions": [theirs, said]}}));
 
-    // The state after it; an equal report changes nothing.
+    // The state after the report. An equal report changes nothing.
     let after = with(&json!({"address": "garbage", "conditions": [theirs, said]}));
     let known = unreadable_ip(&after, String::new()).unwrap();
     assert_eq!(

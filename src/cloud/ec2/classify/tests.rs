@@ -1,4 +1,4 @@
-//! Codes and sentences of EC2, and what each means.
+//! Tests of the codes and sentences of EC2.
 
 use super::{Action, Outcome, classify, code};
 
@@ -190,7 +190,7 @@ fn messages_are_matched_in_any_case() {
     );
 }
 
-/// Each sentence alone, in EC2's spelling and in another: one word that carries it is enough.
+/// Tests each sentence alone, in the spelling of EC2 and in another one: its characteristic words are enough.
 #[test]
 fn a_refusal_is_classified_by_any_of_its_messages() {
     use Action::{Assign, Unassign};
@@ -216,7 +216,7 @@ fn a_refusal_is_classified_by_any_of_its_messages() {
         (Unassign, "is not assigned to eni-1", Outcome::Done),
         (Unassign, "not associated with eni-1", Outcome::Done),
         (Unassign, "is not on interface eni-1", Outcome::Done),
-        // Another call's words are no word on this one.
+        // The sentence of another action has no meaning for this one.
         (Assign, "is not assigned to eni-1", Outcome::Invalid),
         (Unassign, "move is not allowed", Outcome::Invalid),
         (Unassign, "is reserved", Outcome::Invalid),

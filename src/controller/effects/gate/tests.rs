@@ -1,4 +1,4 @@
-//! What the API server is asked and sent when our condition is written.
+//! Tests of the requests that write the condition of Mooring.
 
 use std::sync::{Arc, Mutex};
 
@@ -43,7 +43,7 @@ fn gate(status: bool, version: Option<ResourceVersion>) -> GateWrite {
     }
 }
 
-/// An API server that has this pod and answers patches with this code, and what it was sent.
+/// An API server that has this pod and answers patches with this code. It records the requests.
 struct Server {
     apis: Apis,
     requests: Arc<Mutex<Vec<(Method, Value)>>>,
@@ -94,10 +94,10 @@ async fn a_loser_is_not_read_before_its_false() {
         assert!(matches!(outcome, PatchOutcome::Done(_)), "{outcome:?}");
         assert_eq!(server.methods(), ["PATCH"]);
         let patch = server.patched();
-        // The pod itself, at whatever version it is.
+        // Guarded by the UID, for any version of the pod.
         assert_eq!(patch["metadata"], json!({"uid": "uid-1"}));
         let time = patch.pointer("/status/conditions/0/lastTransitionTime");
-        // What is not sent stays as it is.
+        // A field that is not sent is kept.
         assert_eq!(time.is_none(), kept, "{patch}");
     }
 }

@@ -1,4 +1,4 @@
-//! What has to be done next for the certificate.
+//! Tests of the next step for the certificate.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::{CertificateState, CertificateStep, Lifetimes, next};
 
 const MINUTE: i64 = 60 * 1000;
 const DAY: i64 = 24 * 60 * MINUTE;
-/// When a certificate that ends after seven days is due.
+/// When the renewal of a certificate with a lifetime of seven days is due.
 const DUE: i64 = 14 * DAY / 3;
 
 fn lifetimes() -> Lifetimes {
@@ -134,7 +134,7 @@ fn no_certificate_that_a_late_replica_can_serve_is_removed() {
     expect(&known, now + 1, CertificateStep::Switch);
 }
 
-/// A Secret as steps change it: each pair from when until when.
+/// A simulated Secret: the validity period of each pair.
 #[derive(Clone, Copy, Debug)]
 struct Stored {
     pair: (i64, i64),
@@ -192,11 +192,11 @@ impl Stored {
     }
 }
 
-/// Every Secret that replicas, stopped at any moment and for any time, can have left behind.
+/// Every Secret that replicas can leave behind if they are stopped at any moment and for any time.
 fn left_behind(now: i64) -> Vec<Stored> {
     let pairs = [-8, -1, 0, 1, 3, 6].map(|left| now + left * DAY);
     let mut pairs: Vec<_> = pairs.iter().map(|ends| (ends - 8 * DAY, *ends)).collect();
-    // It ends while another has to settle. The clock was, or is, wrong by some days.
+    // It expires during the settling time of another one, or a clock was or is wrong by some days.
     pairs.extend([(now - DAY, now + 5), (now + 2 * DAY, now + 10 * DAY)]);
     let mut left = Vec::new();
     for pair in &pairs {

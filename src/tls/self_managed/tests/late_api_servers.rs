@@ -1,4 +1,4 @@
-//! Replicas at work through many changes, while API servers read late: what is served is trusted at every moment.
+//! Replicas go through many changes while API servers read late. The served certificate must always be trusted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,18 +15,18 @@ const SECOND: i64 = 1000;
 const MINUTE: i64 = 60 * SECOND;
 const INTERVAL: i64 = 30 * SECOND;
 const BEGIN: i64 = 1_700_000_000 * SECOND;
-/// The settings of the flags, but for a life that is as short as it may be.
+/// The default flags, with the shortest lifetime that is allowed.
 const LIFETIMES: Lifetimes = Lifetimes {
     certificate: Duration::from_mins(20),
     settling: Duration::from_mins(1),
     overlap: Duration::from_mins(10),
 };
-/// How late API servers read.
+/// The read delays of the API servers, in milliseconds.
 const LATE: [i64; 3] = [0, 25 * SECOND, MINUTE];
-/// How wrong the clocks of the replicas are.
+/// The clock errors of the replicas, in milliseconds.
 const WRONG: [i64; 3] = [0, 100 * SECOND, -100 * SECOND];
 
-/// Numbers that look random, by splitmix64.
+/// Pseudo-random numbers (splitmix64).
 struct Random(u64);
 
 impl Random {
@@ -41,9 +41,9 @@ impl Random {
 struct World {
     objects: Objects,
     replicas: Vec<(Replica, i64)>,
-    /// The configurations, and since when they are so.
+    /// The versions of the configurations, each with the time of its publication.
     published: Vec<(i64, Vec<Configuration>)>,
-    /// What was served, by which configurations it was seen to be trusted, and about when.
+    /// The combinations that were checked: certificate, publication time of the configurations, and rough time.
     checked: BTreeSet<(Vec<u8>, i64, i64)>,
     random: Random,
     now: i64,
@@ -66,11 +66,11 @@ impl World {
 
     fn replica(&self) -> (Replica, i64) {
         let mut replica = self.objects.replica();
-        replica.keeper.options.lifetimes = LIFETIMES;
+        replica.renewer.options.lifetimes = LIFETIMES;
         (replica, self.now)
     }
 
-    /// Those look whose time has come, in any order.
+    /// Runs a round of each replica that is due, in any order.
     async fn look(&mut self) {
         let first = self.random.below(3);
         for number in 0..3 {
@@ -79,11 +79,11 @@ impl World {
             if *at <= self.now {
                 *at = self.now + INTERVAL;
                 let clock = self.now + WRONG[number];
-                let round = replica.keeper.round(&mut replica.state, clock);
+                let round = replica.renewer.round(&mut replica.state, clock);
                 round.await.unwrap();
             }
         }
-        let client = &self.replicas[0].0.keeper.client;
+        let client = &self.replicas[0].0.renewer.client;
         let read = webhook_config::read(client).await.unwrap();
         let bundles = |of: &[Configuration]| -> Vec<_> {
             let hooks = of.iter().flat_map(|it| &it.hooks);
@@ -95,10 +95,10 @@ impl World {
         }
     }
 
-    /// Every API server takes what any replica serves.
+    /// Checks that every API server trusts the certificate of every replica.
     fn expect_trusted(&mut self, when: &str) {
         for (number, (replica, _)) in self.replicas.iter().enumerate() {
-            let served = replica.keeper.resolver.current().unwrap();
+            let served = replica.renewer.resolver.current().unwrap();
             for late in LATE {
                 let seen = self.published.iter().rev();
                 let mut seen = seen.filter(|(since, _)| *since <= self.now - late);
@@ -108,7 +108,7 @@ impl World {
                     .checked
                     .insert((served.cert[0].to_vec(), *since, about))
                 {
-                    let provider = Arc::clone(&replica.keeper.provider);
+                    let provider = Arc::clone(&replica.renewer.provider);
                     let observation = Observation::new(
                         configurations.clone(),
                         provider,
@@ -148,12 +148,12 @@ impl World {
         let served = self
             .replicas
             .iter()
-            .map(|it| it.0.keeper.resolver.current());
+            .map(|it| it.0.renewer.resolver.current());
         served.map(|it| it.unwrap().cert[0].to_vec()).collect()
     }
 }
 
-/// Plays this number of minutes. `secrets`: the Secret is replaced now and then.
+/// Simulates this number of minutes. `secrets`: the Secret is replaced sometimes.
 async fn work(seed: u64, minutes: i64, secrets: bool) {
     let mut world = World::new(seed);
     let mut what = "the start";
@@ -161,7 +161,7 @@ async fn work(seed: u64, minutes: i64, secrets: bool) {
     while world.now < BEGIN + minutes * MINUTE {
         world.look().await;
         served.extend(world.served());
-        // What is made at the very start is served at once: there was nothing before.
+        // The first certificate is served at once, because there was none before.
         if world.now >= BEGIN + MINUTE {
             world.expect_trusted(&format!("seed {seed}, after {what}"));
         }
@@ -169,7 +169,7 @@ async fn work(seed: u64, minutes: i64, secrets: bool) {
         if secrets && quiet && world.random.below(40) == 0 {
             (what, replaced) = (world.put_secret(), world.now);
         } else if quiet && world.random.below(20) == 0 {
-            // One that starts after the Secret was lost cannot serve what was served before.
+            // A replica that starts after the Secret was lost cannot serve the former certificate.
             let number = usize::try_from(world.random.below(3)).unwrap();
             world.replicas[number] = world.replica();
             what = "a restart";
@@ -179,7 +179,7 @@ async fn work(seed: u64, minutes: i64, secrets: bool) {
     }
     let rotations = usize::try_from(minutes / 16).unwrap();
     assert!(served.len() > rotations, "{} only", served.len());
-    // Left alone, all come to serve the same, and nothing else is published.
+    // Without further changes all replicas serve the same certificate in the end, and no other one is published.
     let mut alone = false;
     for _ in 0..25 * 12 {
         world.look().await;

@@ -1,0 +1,135 @@
+//! Confirmed detach: before a reservation or a finalizer is released, every place that can have the address was asked, and
+//! answered that it does not have it.
+//! Rules: R5.18 to R5.20.
+
+use alloc::format;
+
+use super::conditions::{Attachment, Trouble};
+use super::{Next, World};
+use crate::address::Address;
+use crate::ec2::LATE_CALL;
+use crate::names::InterfaceId;
+use crate::reason::Reason;
+use crate::step::Call;
+use crate::time::Instant;
+
+impl World<'_> {
+    /// `Ok` if an address is on none of our ENIs and no late Assign can put it there; otherwise the next step. After an
+    /// edit, the old address can have had a claim without a Record, and another leader can have sent an Assign until
+    /// it saw the Record.
+    pub(crate) fn confirm_unassigned_for_good(&self, address: Address) -> Result<(), Next> {
+        self.confirm_unassigned(address)?;
+        let status = &self.ip.status;
+        let never_there = status.previous.iter().all(|entry| entry.address != address);
+        let recorded_long = status.address == Some(address) && !self.memory.ended_early;
+        let settled =
+            recorded_long || never_there || self.proven_off(address, self.memory.claim_seen);
+        if settled { Ok(()) } else { Err(self.soon()) }
+    }
+
+    /// True if two agreeing inventories show the address on none of our ENIs, and both began when no call that was sent
+    /// before `before` could still be executed.
+    pub(crate) fn proven_off(&self, address: Address, before: Instant) -> bool {
+        let location = self.locate(address);
+        let nowhere = location
+            .on
+            .as_ref()
+            .is_none_or(|on| !self.explained(address, on));
+        let since = location.agreed_since;
+        nowhere && since.is_some_and(|since| since > before.plus(LATE_CALL))
+    }
+
+    /// `Ok` if the detach of an address is confirmed, so that its claim or reservation may end; otherwise the next step
+    /// (R5.18).
+    pub(crate) fn confirm_unassigned(&self, address: Address) -> Result<(), Next> {
+        let soon = self.soon();
+        let status = &self.ip.status;
+        let mut places = status
+            .previous
+            .iter()
+            // An ENI that has it as primary or prefix address keeps it for good, and did not get it from Mooring.
+            .filter(|entry| entry.address == address && !self.kept_by(address, &entry.interface))
+            .rev();
+        if places.clone().next().is_none() {
+            return Ok(());
+        }
+        let held = status.claim.is_some();
+        if self.spec().is_none() && !held {
+            return Err(self.nothing_to_ask());
+        }
+        let location = self.locate(address);
+        if !location.fresh {
+            return Err(soon);
+        }
+        if self.proven_off(address, self.memory.claim_seen) {
+            return Ok(());
+        }
+        let taken_off = |interface: &InterfaceId| {
+            self.memory
+                .unassigned
+                .contains_key(&(interface.clone(), address))
+        };
+        // Inventories may not show a new ENI yet: it counts as gone only if EC2 also answered NotFound.
+        let gone = |interface: &InterfaceId| {
+            self.memory.missing.contains(interface) && !self.interface_lives(interface)
+        };
+        let seen = location
+            .on
+            .as_ref()
+            .filter(|on| self.explained(address, on) && !gone(on));
+        if let Some(on) = seen {
+            return Err(Next::call(Call::Unassign {
+                interface: on.clone(),
+                address,
+            }));
+        }
+        // One inventory shows it there again, too late for a Describe lag: the second inventory decides.
+        let again = self
+            .subnet()
+            .and_then(|subnet| subnet.shown_since(address, LATE_CALL));
+        if again.is_some_and(|on| self.explained(address, on) && !gone(on)) {
+            return Err(soon);
+        }
+        // The claim was cleared after every place was asked, so only a late call can have put it back since.
+        let cleared = !held && status.address == Some(address);
+        let mut unassigned = self.memory.unassigned.iter();
+        if cleared || unassigned.any(|((_, of), nowhere)| *of == address && *nowhere) {
+            return Ok(());
+        }
+        // If no inventory shows it, Describe can lag, and an unfinished move can have left it at any of the places. So
+        // each place is asked, the latest first.
+        match places.find(|entry| !taken_off(&entry.interface) && !gone(&entry.interface)) {
+            Some(entry) => Err(Next::call(Call::Unassign {
+                interface: entry.interface.clone(),
+                address,
+            })),
+            None => Ok(()),
+        }
+    }
+
+    /// False if two inventories in sequence do not show the ENI.
+    pub(crate) fn interface_lives(&self, interface: &InterfaceId) -> bool {
+        self.subnet()
+            .is_some_and(|subnet| !subnet.interface_gone(interface))
+    }
+
+    /// The next step for other reserved addresses of this IP that can still be on an ENI.
+    pub(crate) fn stale_call(&self) -> Option<Next> {
+        let status = &self.ip.status;
+        self.own_reservations()
+            .map(|reservation| reservation.address)
+            .filter(|address| Some(*address) != status.address)
+            .find_map(|address| self.confirm_unassigned(address).err())
+    }
+
+    /// The block is gone, so no inventory of its subnet is taken: reports that.
+    fn nothing_to_ask(&self) -> Next {
+        let block = self.ip.status.block.as_ref();
+        let message = format!(
+            "block {} is gone, so that nothing can be asked of EC2: create it again",
+            block.map_or("", |block| block.as_str())
+        );
+        let trouble = Trouble::new(Reason::BlockMissing, message);
+        self.write_conditions(Err(trouble), &Attachment::Unclaimed)
+    }
+}
