@@ -1,5 +1,5 @@
-//! The webhook serves whatever pair of certificate and key lies in its directory, from the handshake
-//! after it was noticed, and never trades a working pair for a broken one.
+//! The webhook serves the certificate and key in its directory. A new pair is used from the first handshake after it
+//! was noticed. A broken pair never replaces a working one.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -26,7 +26,7 @@ const NAME: &str = "mooring-webhook.mooring-system.svc";
 const INTERVAL: Duration = Duration::from_millis(10);
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// A mounted Secret: the files are links into a directory that is swapped as kubelet does.
+/// A mounted Secret: the files are symlinks into a directory, which is replaced as the kubelet does it.
 struct Mount {
     path: PathBuf,
     versions: AtomicU32,
@@ -43,7 +43,7 @@ impl Mount {
         }
     }
 
-    /// Both files at once.
+    /// Replaces both files at once.
     fn put(&self, certificate: &str, key: &str) {
         let version = self.versions.fetch_add(1, Ordering::Relaxed);
         let data = self.path.join(format!("..{version}"));
@@ -100,7 +100,7 @@ impl Webhook {
         }
     }
 
-    /// The leaf that a client is shown who trusts `known`.
+    /// The leaf certificate that the webhook serves to a client that trusts `known`.
     async fn shows(
         &self,
         known: &[&CertifiedKey<KeyPair>],
@@ -142,7 +142,7 @@ impl Drop for Webhook {
     }
 }
 
-/// A certificate that ends in that year.
+/// A certificate that expires in that year.
 fn until(year: i32) -> CertifiedKey<KeyPair> {
     let signing_key = KeyPair::generate().unwrap();
     let mut params = rcgen::CertificateParams::new(vec![NAME.to_owned()]).unwrap();

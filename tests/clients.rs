@@ -1,5 +1,5 @@
-//! With a CA of clients, the webhook answers only clients with a certificate of it; the CA can
-//! change at any time, and one that cannot be used changes nothing.
+//! With a client CA, the webhook answers only clients with a certificate of this CA. The CA can change at any time. A
+//! CA file that cannot be used changes nothing.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -40,12 +40,12 @@ struct Webhook {
 }
 
 impl Webhook {
-    /// Serves a certificate, to clients of this CA.
+    /// Serves a certificate to clients of this CA.
     async fn of(test: &str, clients: &Authority) -> Self {
         Self::of_named(test, clients, &[]).await
     }
 
-    /// Of these, to those with one of the names.
+    /// Serves only those clients of this CA whose certificate has one of the names. Without names: all of them.
     async fn of_named(test: &str, clients: &Authority, names: &[&str]) -> Self {
         let (folder, authority) = (folder(test), Authority::new("webhook"));
         let leaf = authority.leaf(&[NAME]);
@@ -75,7 +75,7 @@ impl Webhook {
     }
 
     fn set_ca(&self, pem: &str) {
-        // As kubelet does: what is read is one whole file or the other.
+        // An atomic replacement, as the kubelet does it: a reader gets either the whole old file or the whole new one.
         let new = self.folder.join("new");
         std::fs::write(&new, pem).unwrap();
         std::fs::rename(new, self.folder.join("clients.crt")).unwrap();
@@ -106,7 +106,7 @@ impl Webhook {
             let name = ServerName::try_from(NAME).unwrap();
             let connector = TlsConnector::from(Arc::new(config));
             let mut stream = connector.connect(name, near).await?;
-            // In TLS 1.3 a client learns what the server thinks of its certificate only when it reads.
+            // In TLS 1.3 the client sees only at its first read whether the server accepted its certificate.
             let mut answer = [0; 6];
             stream.read_exact(&mut answer).await.map(drop)
         };
@@ -144,7 +144,7 @@ async fn only_clients_with_a_certificate_of_the_ca_are_answered() {
         .await
         .unwrap_err();
     webhook.answers(None).await.unwrap_err();
-    // A server's certificate is none for a client.
+    // A server certificate is not valid as a client certificate.
     webhook
         .answers(Some(&ours.leaf(&[NAME])))
         .await

@@ -1,5 +1,5 @@
-//! `config/crd` is what the kinds in the code say, every field is explained, and the rules in the
-//! schema hold while the webhook is down.
+//! `config/crd` is equal to the kinds in the code, every field has a description, and the schema validates objects
+//! while the webhook is down.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! The process itself: what it says of its health, and how it ends.
+//! Tests the process: its health endpoints and its shutdown.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -14,7 +14,7 @@ use mooring_cluster::{Process, eventually, http_get};
 
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// `mooring run` with the address of an API server that does not run.
+/// `mooring run` with an API server address where nothing listens.
 struct Running {
     process: Process,
     folder: PathBuf,

@@ -1,4 +1,4 @@
-//! `config/webhook` asks about what it should, at paths that are served, and about nothing else.
+//! `config/webhook` registers the webhook for exactly the requests that it must review, at paths that it serves.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -154,8 +154,8 @@ fn each_webhook_has_its_operations() {
     );
 }
 
-/// Whether the webhook is asked. An error in an expression would refuse the request under `Fail`: it
-/// fails the test.
+/// Do the match conditions send the request to the webhook? An error in an expression fails the test, because with
+/// `failurePolicy: Fail` it would refuse the request.
 fn matches(name: &str, operation: &str, old: &Value, new: &Value) -> bool {
     let conditions = webhook(name)["matchConditions"]
         .as_array()
@@ -202,7 +202,7 @@ fn created_pods_are_reviewed_only_with_the_annotation() {
         assert!(!asked(json!({"example.com/ip": "partner-a"})));
         assert!(!asked(json!({})));
         assert!(!asked(Value::Null));
-        // What only resembles one of ours would be passed over, and the pod run without its address.
+        // A key that only resembles one of ours is reviewed too. Otherwise the pod would run without its address.
         for resembles in [
             "ip.wgtwo.com/IP",
             "ip.wgtwo.com/Ip",
@@ -225,7 +225,8 @@ fn created_pods_are_reviewed_only_with_the_annotation() {
         ] {
             assert!(!asked(json!({other: "partner-a"})), "{other}");
         }
-        // Enough that a check of all would delay the API server; ours is found among them.
+        // A pod with more than 1,000 annotations is checked for the exact key only: a check of all annotations would delay
+        // the API server.
         let mut many: serde_json::Map<_, _> =
             (0..1000).map(|n| (n.to_string(), json!(""))).collect();
         many.insert("ip.wgtwo.com/IP".to_owned(), json!("partner-a"));
@@ -245,7 +246,7 @@ fn a_changed_take_from_is_reviewed() {
     };
     for old in [&none, &empty, &from("eni-1")] {
         assert!(changed(old, &from("eni-2")), "{old}");
-        // Mooring itself takes it off, and must not wait for its webhook.
+        // Mooring itself removes the annotation, and must not depend on its webhook for that.
         for new in [&none, &empty] {
             assert!(
                 !changed(old, new) && !changed(&from(""), new),

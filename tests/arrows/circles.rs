@@ -1,8 +1,8 @@
-//! Circles of imports between the files of one folder.
+//! Finds import cycles between the files of one folder.
 //!
-//! A folder's nodes are its own file (`mod.rs`, or `x.rs` beside `x/`) and its children, each with all that lies below
-//! it. A name that a module takes from elsewhere with `use` counts as that of the file where it is defined. `pub use`
-//! is no import. What is compiled for tests only is left out.
+//! The nodes of a folder are its own file (`mod.rs`, or `x.rs` beside `x/`) and its children, each with everything
+//! below it. A name that a module imports with `use` counts as a name of the file that defines it. `pub use` is not an
+//! import. Code that is compiled only for tests is ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,12 +15,12 @@ use crate::walk::{module_of, rust_files};
 
 type Module = Vec<String>;
 
-/// What one file imports, as paths from the crate's root.
+/// The imports of one file, as paths from the crate root.
 #[derive(Debug, Default)]
 struct Imports {
     module: Module,
     paths: BTreeSet<Module>,
-    /// The names that `use` gives to things of other files.
+    /// The names that `use` declarations bind to items of other files.
     bound: BTreeMap<String, Module>,
 }
 
@@ -105,7 +105,7 @@ impl<'ast> Visit<'ast> for Imports {
             .iter()
             .map(|it| it.ident.to_string())
             .collect();
-        // One word may be a variable.
+        // A single word can be a variable.
         if segments.len() > 1 {
             let absolute = self.absolute(&segments);
             self.paths.insert(absolute);
@@ -140,7 +140,7 @@ impl<'ast> Visit<'ast> for Imports {
 pub struct Sources(BTreeMap<Module, Imports>);
 
 impl Sources {
-    /// All under this folder but tests.
+    /// Reads all files below this folder except tests.
     pub fn read(source: &Path) -> Self {
         let files = rust_files(source).into_iter();
         let files = files.map(|file| (module_of(&file, source), file));
@@ -159,11 +159,11 @@ impl Sources {
         )
     }
 
-    /// The file where what this path names is defined.
+    /// The file that defines the item of this path.
     fn defined(&self, path: &[String]) -> Option<&Module> {
         let mut path = path.to_vec();
         let mut found = None;
-        // More steps than any name is passed on by.
+        // Two modules can re-export from each other, so the number of steps is limited. No real chain has more.
         for _ in 0..8 {
             let mut lengths = (0..=path.len()).rev();
             let (module, imports) =
@@ -180,7 +180,7 @@ impl Sources {
         found
     }
 
-    /// Every circle, as its folder and its members; a folder's own file is `mod`.
+    /// Every import cycle, as its folder and its members. The folder's own file is `mod`.
     pub fn circles(&self) -> BTreeSet<String> {
         let mut arrows = BTreeMap::<&[String], BTreeMap<&str, BTreeSet<&str>>>::new();
         for (from, imports) in &self.0 {
@@ -209,7 +209,7 @@ impl Sources {
     }
 }
 
-/// The sets of nodes of which each reaches every other.
+/// The sets of nodes in which each node reaches every other node (strongly connected components).
 fn circles<'a>(arrows: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> BTreeSet<BTreeSet<&'a str>> {
     let reached = |from: &'a str| {
         let (mut reached, mut open) = (BTreeSet::new(), vec![from]);

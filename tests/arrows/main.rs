@@ -1,5 +1,5 @@
-//! Which room may call which: every path in the sources is walked, and an arrow that the design does
-//! not have fails.
+//! Checks which folder of `src` ("room") may call which. The test walks every path in the sources and fails on a call
+//! ("arrow") that docs/design/architecture.md does not allow.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -16,7 +16,7 @@ use std::path::Path;
 use crate::circles::Sources;
 use crate::walk::{Walk, module_of, root, rust_files, walk};
 
-/// From a room to the rooms that it may call. `cli` and `supervise` may call every room.
+/// Each room with the rooms that it may call. `cli` and `supervise` may call every room.
 const ARROWS: &[(&str, &[&str])] = &[
     ("api", &[]),
     ("admission", &["api"]),
@@ -30,10 +30,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     // Compiled for unit tests only.
     ("fake_api", &[]),
 ];
-/// Every room but `api` may call these, which call nothing of ours.
+/// Every room except `api` may call these. They call no other folder of Mooring.
 const OPEN: &[&str] = &["metrics", "telemetry", "fake_api"];
 const STARTERS: &[&str] = &["cli", "supervise"];
-/// Rooms that may name the crate of decisions.
+/// Rooms that may use the crate `plan`.
 const DECIDES: &[&str] = &[
     "api",
     "admission",

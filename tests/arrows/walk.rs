@@ -1,4 +1,4 @@
-//! What a file names.
+//! Finds the rooms and crates that a source file uses.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::{Token, UseTree, Visibility};
 
-/// Collects what a file names outside its own room.
+/// Collects the rooms (folders of `src`) and the crates that a file uses.
 pub struct Walk {
-    /// The modules that lead to the file: `["cloud", "ec2"]`.
+    /// The module path of the file, for example `["cloud", "ec2"]`.
     module: Vec<String>,
     pub named: BTreeSet<String>,
     pub crates: BTreeSet<String>,
@@ -59,7 +59,7 @@ impl Walk {
             }
             UseTree::Name(name) => self.leaf(name.ident.to_string(), before),
             UseTree::Rename(rename) => self.leaf(rename.ident.to_string(), before),
-            // `use crate::*` names every room.
+            // `use crate::*` counts as a use of every room.
             UseTree::Glob(_) => self.leaf("*".to_owned(), before),
         }
     }
@@ -93,16 +93,17 @@ impl<'ast> Visit<'ast> for Walk {
     }
 
     fn visit_visibility(&mut self, _: &'ast Visibility) {
-        // `pub(super)` is no arrow.
+        // `pub(super)` is not a call.
     }
 
-    /// The content of a macro's brackets has paths too, if it parses as expressions.
+    /// The arguments of a macro can contain paths too. They are walked if they parse as expressions.
     fn visit_macro(&mut self, call: &'ast syn::Macro) {
         visit::visit_macro(self, call);
         let arguments = Punctuated::<syn::Expr, Token![,]>::parse_terminated;
         if let Ok(arguments) = call.parse_body_with(arguments) {
             for argument in &arguments {
-                // The tree of the macro is valid only in this call: walked separately and merged.
+                // The syntax tree of the macro is valid only in this call, so it is walked separately and the result is
+                // merged.
                 let mut inner = Walk {
                     module: self.module.clone(),
                     named: BTreeSet::new(),

@@ -1,4 +1,4 @@
-//! Calls that do not.
+//! Calls that fail.
 
 use std::net::Ipv4Addr;
 
@@ -14,7 +14,7 @@ use serde_json::json;
 
 use crate::world::{World, address, config, keys, refused};
 
-/// An environment in which nothing has credentials.
+/// A credentials provider that has no credentials.
 #[derive(Debug)]
 struct Nobody;
 
@@ -130,7 +130,7 @@ async fn a_change_is_never_sent_twice_by_the_sdk() {
             .assign(interface, &[address(last)], Reassign::Refuse)
             .await;
         assert_eq!(refused(result).0, outcome, "{fault}");
-        // A call that was dropped or still waits may not be counted as done: never is it two.
+        // A call that was dropped or still waits may not be counted, so 0 is allowed. Two calls would be a retry.
         let sent = world.calls(Action::Assign).await - before;
         assert!(sent <= 1, "{fault}: {sent} calls");
         if fault["kind"] == "drop_after" {

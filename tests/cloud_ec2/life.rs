@@ -156,7 +156,7 @@ async fn an_empty_request_causes_no_call() {
 #[tokio::test]
 async fn all_pages_of_a_subnet_are_read_or_none() {
     let world = World::start("pages").await;
-    // One interface more than a page has; the emulator's VPC has room for 1000 in a /20.
+    // One interface more than fits on one page. A subnet of size /20 has room for them.
     let wide = world
         .sdk
         .create_vpc()
@@ -248,7 +248,7 @@ async fn the_status_checks_of_an_instance_are_read() {
     let since = world.ec2.impaired_since(one).await.unwrap();
     assert_eq!(since.as_deref(), Some("2026-01-02T03:04:05Z"));
     assert_eq!(world.ec2.impaired_since(other).await.unwrap(), None);
-    // One that is stopped has no checks, and is shown.
+    // A stopped instance is listed, but has no status checks.
     let stop = world.sdk.stop_instances().instance_ids(one.as_str());
     stop.send().await.unwrap();
     assert_eq!(world.ec2.impaired_since(one).await.unwrap(), None);

@@ -1,4 +1,4 @@
-//! The real SDK against the emulator: what each call does, and what becomes of a call that fails.
+//! Tests the real AWS SDK against the emulator: the effect of each call, and the outcome of each failure.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! An emulator of its own for each test, and something in it.
+//! Starts a separate emulator with some resources for each test.
 
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -27,7 +27,7 @@ pub struct World {
     pub subnet: SubnetId,
     pub instances: Vec<InstanceId>,
     pub interfaces: Vec<InterfaceId>,
-    /// Dies with the test.
+    /// The process ends when the test ends.
     _emulator: Process,
 }
 
@@ -150,7 +150,7 @@ impl World {
         assert_eq!(answer.code, 200, "{}", answer.body);
     }
 
-    /// Calls of an action that reached the emulator since it started.
+    /// The number of calls of an action that the emulator has received since it started.
     pub async fn calls(&self, action: Action) -> u64 {
         let answer = http_get(&format!("{}/_emulator/calls", self.endpoint))
             .await

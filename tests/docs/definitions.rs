@@ -1,4 +1,4 @@
-//! What the sources define, and where.
+//! Finds the definitions in the sources, with their files.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::files_below;
 /// One definition.
 struct Definition {
     file: String,
-    /// The enum of a variant, the struct of a field, the type of a method.
+    /// The enum of a variant, the struct of a field, or the type of a method.
     parent: Option<String>,
 }
 
@@ -17,7 +17,7 @@ struct Definition {
 pub struct Definitions(BTreeMap<String, Vec<Definition>>);
 
 impl Definitions {
-    /// Of the product.
+    /// The definitions in `plan/src` and `src`.
     pub fn of_product() -> Self {
         let mut found = BTreeMap::new();
         for (name, path) in ["plan/src", "src"].into_iter().flat_map(files_below) {
@@ -40,7 +40,7 @@ impl Definitions {
     pub fn has(&self, parent: Option<&str>, name: &str, is_there: impl Fn(&str) -> bool) -> bool {
         let of_parent = |definition: &&Definition| match parent {
             None => true,
-            // A macro defines its names without their parent.
+            // For a name that a macro defines, the parent is not known.
             Some(_) if definition.parent.as_deref() == Some(IN_MACRO) => true,
             Some(parent) => definition.parent.as_deref() == Some(parent),
         };
@@ -129,7 +129,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
     fn visit_item_macro(&mut self, item: &'ast syn::ItemMacro) {
         self.within(IN_MACRO.to_owned(), |this| {
             if item.ident.is_some() {
-                // The macro itself: the types that its body has by name.
+                // The definition of a macro: adds the types that its body names.
                 let body = item.mac.tokens.to_string();
                 let mut words = body.split_whitespace();
                 while let Some(word) = words.next() {

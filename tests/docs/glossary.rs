@@ -1,4 +1,4 @@
-//! The last column of the glossary names what the sources define.
+//! Every name in the last column of the glossary is defined in the sources.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ fn located(name: &str) -> Option<String> {
         .find(|path| root().join(path).exists())
 }
 
-/// The name that a row gives: `module::Type::Part`, where all but one can be absent.
+/// A name in a row: `module::Type::Part`, where the module and the type can be absent.
 struct Name<'a> {
     module: Option<&'a str>,
     parent: Option<&'a str>,
@@ -45,7 +45,7 @@ fn in_module(file: &str, name: &str) -> bool {
     file.components().any(|part| part.as_os_str() == name)
 }
 
-/// What is wrong with a row: the names that are not defined where the row says.
+/// The errors in a row: the names that are not defined in the place that the row gives.
 fn undefined<'a>(column: &'a str, definitions: &Definitions) -> Vec<&'a str> {
     let names: Vec<_> = column.split('`').skip(1).step_by(2).collect();
     let (paths, names): (Vec<_>, Vec<_>) = names.into_iter().partition(|name| is_path(name));

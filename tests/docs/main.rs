@@ -1,5 +1,5 @@
-//! The pages are true: links lead somewhere, every command is one that a test runs, reference and glossary name what
-//! the code has, every rule of the protocol has an id that code or tests cite, and planted bugs are counted.
+//! Checks the documentation: links have a target, a test runs every command, the reference and the glossary match the
+//! code, code or tests cite the id of every rule of the protocol, and the counts of planted bugs are right.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -19,7 +19,7 @@ use std::process::Command;
 
 use mooring_plan::reason::Reason;
 
-/// The blocks of commands that a test runs: page, heading, how many, and which test.
+/// The code blocks with commands that a test runs: page, heading, number of blocks, test.
 const PLAYED: [(&str, &str, usize, &str); 9] = [
     (
         "README.md",
@@ -62,7 +62,8 @@ const PLAYED: [(&str, &str, usize, &str); 9] = [
     ),
 ];
 
-/// Those that no test runs, since they need AWS; those of CONTRIBUTING.md are what a developer types all day.
+/// The code blocks that no test runs: those that need AWS, and those of CONTRIBUTING.md, which developers use every
+/// day.
 const NOT_PLAYED: [(&str, &str, usize); 2] = [
     (
         "docs/design/ec2.md",
@@ -99,7 +100,7 @@ fn files_below(folder: &str) -> Vec<(String, PathBuf)> {
     files
 }
 
-/// Every page, relative to the repository.
+/// Every page of the documentation, relative to the repository.
 fn pages() -> Vec<String> {
     let mut pages = vec![
         "README.md".to_owned(),
@@ -122,7 +123,7 @@ fn pages() -> Vec<String> {
     pages
 }
 
-/// Lines outside of fenced blocks.
+/// The lines outside of fenced code blocks, with their numbers.
 fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut fenced = false;
     text.lines().enumerate().filter_map(move |(number, line)| {
@@ -134,7 +135,7 @@ fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// A heading's anchor, as GitHub makes it.
+/// The anchor that GitHub makes for a heading.
 fn anchor(heading: &str) -> String {
     let kept = |c: &char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_');
     let text: String = heading.trim().to_lowercase().chars().filter(kept).collect();
@@ -222,7 +223,7 @@ fn the_readme_is_short_and_installs_in_six_commands() {
     assert_eq!(commands.lines().count(), 6);
 }
 
-/// What `make bench` has written into a page, by lines.
+/// The lines that `make bench` has written into a page.
 fn figures(page: &str) -> Vec<String> {
     let text = read(page);
     let (_, rest) = text
@@ -276,7 +277,7 @@ fn the_reference_has_every_reason_flag_field_and_metric() {
             }
         }
     }
-    // One without samples is not shown, so the names are taken from where they are registered.
+    // `/metrics` does not show a metric without samples, so the names come from the code that registers them.
     let source = read("src/metrics.rs") + &read("src/metrics/register.rs");
     let registered = source.split("registry.register(").skip(1);
     let counters = source.split("registry,").skip(1);

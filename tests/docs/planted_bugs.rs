@@ -1,8 +1,8 @@
-//! The counts of planted bugs on the pages are those of `tests/planted-bugs`.
+//! The counts of planted bugs in the documentation match `tests/planted-bugs`.
 
 use crate::{files_below, read};
 
-/// The words under `label` in the head of a patch.
+/// The text after `label` in the head of a patch.
 fn line<'a>(head: &'a str, label: &str) -> &'a str {
     let mut lines = head.lines();
     lines
@@ -10,7 +10,7 @@ fn line<'a>(head: &'a str, label: &str) -> &'a str {
         .unwrap_or_default()
 }
 
-/// What precedes the difference.
+/// The text of a patch before the diff.
 fn head(patch: &str) -> &str {
     patch.split("\ndiff ").next().unwrap()
 }

@@ -1,4 +1,4 @@
-//! Every rule of the protocol has an id of its own, and code or tests cite it.
+//! Every rule of the protocol has a unique id, and code or tests cite it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +33,7 @@ fn the_rules_of_the_protocol_are_numbered_in_sequence() {
     assert_eq!(section, 8);
 }
 
-/// Rules that neither code nor tests can cite, with the reason.
+/// Rules that neither code nor tests can cite, each with the reason.
 const NOT_CITED: [(&str, &str); 1] = [(
     "R3.28",
     "it says what follows from Kubernetes: nothing creates the next pod, so there is no case to decide",
@@ -42,7 +42,7 @@ const NOT_CITED: [(&str, &str); 1] = [(
 /// A rule, as section and number.
 type Rule = (u32, u32);
 
-/// The ids in a text, in their order: `R2.6`.
+/// The rule ids in a text (such as `R2.6`), in order, with their positions.
 fn ids(text: &str) -> Vec<(usize, Rule)> {
     let mut found = Vec::new();
     for (at, _) in text.match_indices('R') {
@@ -61,7 +61,7 @@ fn ids(text: &str) -> Vec<(usize, Rule)> {
     found
 }
 
-/// The ids that a text cites. `R2.4 to R2.6` cites three.
+/// The rules that a text cites. `R2.4 to R2.6` cites three rules.
 fn cited(text: &str) -> BTreeSet<Rule> {
     let ids = ids(text);
     let mut rules: BTreeSet<_> = ids.iter().map(|(_, rule)| *rule).collect();
@@ -91,7 +91,7 @@ fn rules() -> BTreeSet<Rule> {
         .collect()
 }
 
-/// The rules that code, tests, manifests and planted bugs cite, each with the files.
+/// The rules that code, tests, manifests and planted bugs cite, each with the files that cite it.
 fn citations() -> BTreeMap<Rule, Vec<String>> {
     let mut citations: BTreeMap<Rule, Vec<String>> = BTreeMap::new();
     for (name, path) in ["plan", "src", "config", "tests"]

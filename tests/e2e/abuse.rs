@@ -25,20 +25,20 @@ scenes![
     alone reviews_that_grow_when_parsed_stay_below_the_memory_limit,
 ];
 
-/// `config/default` gives it 256 MiB.
+/// The memory limit in `config/default`: 256 MiB.
 const MEMORY_LIMIT: usize = 256 << 20;
 
-/// A slow client sends one byte in this time.
+/// A slow client sends one byte in each such interval.
 const SLOW: Duration = Duration::from_millis(500);
 
 const PATH: &str = "/mutate/pod";
 
-/// The size of the load. `make verify` plays the full load on a machine of its own, and compares latencies. Among
-/// other scenes the load is just large enough to use up every connection that the webhook keeps.
+/// The size of the load. `make verify` runs the full load on a separate machine and compares latencies. In a run with
+/// other scenes, the load is just large enough to use all connections that the webhook allows.
 #[derive(Clone, Copy)]
 struct Load {
     reviews: usize,
-    /// The time between two reviews. 10 ms is an API server that creates 100 pods a second.
+    /// The time between two reviews. 10 ms corresponds to 100 created pods per second.
     pause: Duration,
     idle: usize,
     slow: usize,
@@ -89,7 +89,7 @@ impl Target {
         scene.block().await;
         let ip = scene.ip("web", 10).await;
         let pod = scene.pod_asking("web", &ip.name, &json!({}));
-        // Some container runtimes allow no more open files than this.
+        // Some container runtimes set this limit of open files.
         limit_open_files(mooring.process().pid(), "1024:1024");
         Self {
             client: WebhookClient::new(scene, &mooring),
@@ -98,7 +98,7 @@ impl Target {
         }
     }
 
-    /// One review over a connection of its own. Returns the time from connecting to the answer.
+    /// Sends one review over a new connection. Returns the time from the connect to the answer.
     async fn measure(&self) -> Duration {
         let begun = Instant::now();
         let stream = self.client.connect().await;
@@ -129,7 +129,7 @@ impl Target {
         times[reviews * 99 / 100]
     }
 
-    /// Connects from another address than the clients whose reviews are measured.
+    /// Connects from a different source address than the measured clients.
     async fn connect_as_other(&self) -> std::io::Result<TcpStream> {
         let socket = TcpSocket::new_v4()?;
         socket.bind(SocketAddr::from(([127, 0, 0, 2], 0)))?;
@@ -159,7 +159,7 @@ impl Target {
         }
     }
 
-    /// Sends a request that begins like this and never ends.
+    /// Sends requests that begin with this text and never end.
     async fn send_slowly(&self, beginning: &str) {
         loop {
             let connected = async { self.client.handshake(self.connect_as_other().await?).await };
@@ -174,7 +174,7 @@ impl Target {
         }
     }
 
-    /// Sends a request, and reads until the connection is closed. Any answer will do.
+    /// Sends a request, and reads until the connection is closed. The answer does not matter.
     async fn send(&self, request: &str) {
         let stream = self.connect_as_other().await.unwrap();
         let Ok(mut stream) = self.client.handshake(stream).await else {
@@ -198,8 +198,8 @@ impl Target {
         }
     }
 
-    /// Sends reviews of pods that have a Node and ask for an IP that does not exist, each for another one. Each review
-    /// is small and valid, and makes the webhook read from the API server. Counts the answers.
+    /// Sends reviews of pods that have a Node and ask for an IP that does not exist, a different one each time. Each
+    /// review is small and valid, and causes the webhook to read from the API server. Counts the answers.
     async fn ask_for_missing_ips(&self, nth: usize, answered: Arc<AtomicUsize>) {
         for number in 0.. {
             let address = format!("10.{}.{}.{}", 150 + nth, number / 250 % 250, number % 250);
@@ -222,7 +222,7 @@ fn limit_open_files(process: u32, limit: &str) {
     assert!(ended.expect("prlimit can be run").success());
 }
 
-/// The hard limit of open files of this process, which becomes its soft limit.
+/// The argument for prlimit that raises the soft limit of open files of this process to its hard limit.
 fn most_open_files() -> String {
     let limits = std::fs::read_to_string("/proc/self/limits").expect("proc(5)");
     let line = limits
@@ -241,7 +241,7 @@ fn peak_memory(mooring: &Mooring) -> usize {
     kilobytes.parse::<usize>().expect("a number") << 10
 }
 
-/// Ticks that are missed are not made up for.
+/// An interval without a burst after missed ticks.
 fn paced(every: Duration) -> Interval {
     let mut due = tokio::time::interval(every);
     due.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -252,7 +252,7 @@ async fn idle_slow_and_malformed_connections_do_not_slow_reviews(scene: &Scene) 
     let load = Load::from_environment();
     let target = Target::start(scene).await;
     let alone = target.p99(&load).await;
-    // In tasks of their own, so that they do not delay the measured reviews on this side.
+    // In separate tasks, so that they do not delay the measured reviews in the test process.
     let mut others = JoinSet::new();
     let (idle, malformed) = (target.clone(), target.clone());
     limit_open_files(std::process::id(), &most_open_files());
@@ -341,7 +341,7 @@ async fn reviews_that_grow_when_parsed_stay_below_the_memory_limit(scene: &Scene
         let request = last_request(PATH, review);
         let requests = (0..64).map(|_| target.send(&request));
         futures::future::join_all(requests).await;
-        // It still answers.
+        // The webhook still answers.
         target.measure().await;
     }
     let peak = peak_memory(&target.mooring);

@@ -1,4 +1,4 @@
-//! EC2 answers late, twice, with an error or not at all.
+//! EC2 answers late, executes a call twice, answers with an error, or does not answer.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ scenes![
 const ASSIGN: &str = "AssignPrivateIpAddresses";
 const UNASSIGN: &str = "UnassignPrivateIpAddresses";
 
-/// A node, and an IP on it that no pod has yet.
+/// Creates a node, and an IP that no pod asks for yet.
 async fn ready(scene: &Scene) -> Ip {
     let block = scene.block().await;
     let node = scene.node("a").await;
@@ -81,14 +81,14 @@ async fn a_forbidden_call_names_the_permission_and_is_repeated_when_permitted(sc
     scene
         .expect_reason("IP", &ip.name, "Attached", "False", "AccessDenied")
         .await;
-    // Other addresses continue, on the same interface.
+    // Other addresses on the same interface still work.
     let other = scene.ip("other", 11).await;
     scene.pod("other", &other).await;
     scene.expect_attached(&other, "other").await;
     scene.delete("Pod", "other").await;
     scene.expect_detached(&other).await;
     scene.ec2().clear_fault(fault).await;
-    // No other IP makes such a call now: this one is repeated with backoff.
+    // No other IP makes such a call, so this call is repeated with backoff.
     scene
         .expect_attached_within(&ip, "web", Duration::from_mins(1))
         .await;
@@ -151,7 +151,7 @@ async fn a_target_that_becomes_full_returns_the_claim(scene: &Scene) {
         refused["status"]["refused"]["networkInterfaceID"],
         b.interfaces[0]
     );
-    // A free slot again: the rollout continues.
+    // A slot is free again, so the rollout continues.
     scene
         .foreign_unassign(&b.interfaces[0], &scene.address(99))
         .await;
@@ -184,7 +184,7 @@ async fn a_permission_lost_during_a_move_leaves_the_address_with_the_old_pod(sce
     );
     scene.expect_attached(&ip, &old).await;
     scene.ec2().clear_fault(fault).await;
-    // What was not permitted is tried again after a minute.
+    // A call without permission is retried after one minute (R5.6).
     scene
         .expect_attached_within(&ip, &new, Duration::from_secs(100))
         .await;

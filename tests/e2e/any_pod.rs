@@ -1,5 +1,5 @@
-//! Whatever a pod is made of: the API server takes it with what it was given, and all that its user wrote stands in
-//! it as it stood. `MOORING_PODS` asks for more pods than a run of all tests has time for.
+//! For pods with random fields: the API server accepts the pod with the additions of Mooring, and all fields of the
+//! user stay unchanged. `MOORING_PODS` sets a larger number of pods than a run of all tests has time for.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -19,7 +19,7 @@ const PODS: usize = 60;
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED: &str = "preferredDuringSchedulingIgnoredDuringExecution";
 
-/// One of these, or nothing.
+/// One of these options, or no field.
 fn maybe(options: Vec<Value>) -> BoxedStrategy<Value> {
     proptest::option::of(proptest::sample::select(options))
         .prop_map(|chosen| chosen.unwrap_or_else(|| json!({})))
@@ -74,7 +74,7 @@ fn node_affinity() -> BoxedStrategy<Value> {
     .boxed()
 }
 
-/// Never exactly what Kubernetes adds by itself: that cannot be distinguished from the user's own.
+/// Never exactly the tolerations that Kubernetes adds by default: these cannot be distinguished from those of the user.
 fn tolerations() -> BoxedStrategy<Value> {
     let one = proptest::sample::select(vec![
         json!({"operator": "Exists"}),
@@ -92,7 +92,7 @@ fn tolerations() -> BoxedStrategy<Value> {
         .boxed()
 }
 
-/// The metadata, and where the pod can run.
+/// Changes to the metadata and to the scheduling fields.
 fn placed() -> Vec<BoxedStrategy<Value>> {
     let anti = json!([{"topologyKey": "kubernetes.io/hostname", "labelSelector": {"matchLabels": {"app": "web"}}}]);
     vec![
@@ -129,7 +129,7 @@ fn placed() -> Vec<BoxedStrategy<Value>> {
     ]
 }
 
-/// What runs in it, and how.
+/// Changes to the containers and to how they run.
 fn running() -> Vec<BoxedStrategy<Value>> {
     vec![
         maybe(vec![
@@ -172,7 +172,7 @@ fn running() -> Vec<BoxedStrategy<Value>> {
     ]
 }
 
-/// What a user may say of a pod, as a merge patch.
+/// A random merge patch with pod fields that a user can set.
 fn said() -> impl Strategy<Value = Value> {
     let parts: Vec<_> = placed().into_iter().chain(running()).collect();
     parts.prop_map(|parts| {
@@ -181,13 +181,13 @@ fn said() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The fields of a pod that its user wrote; the status comes from the API server.
+/// The pod without its status, which comes from the API server, and without the fields that identify one object.
 fn spoken(mut pod: Value) -> Value {
     pod.as_object_mut().unwrap().remove("status");
     anonymous(pod)
 }
 
-/// The original pod, with exactly the additions for this IP.
+/// The expected pod: the original pod with exactly the additions for this IP.
 fn given(mut pod: Value, asked: &Value, ip: &str, uid: &str, block: &str) -> Value {
     pod["metadata"]["labels"][IP] = ip.into();
     pod["metadata"]["annotations"][IP] = ip.into();
@@ -202,7 +202,7 @@ fn given(mut pod: Value, asked: &Value, ip: &str, uid: &str, block: &str) -> Val
     let label = json!({"key": format!("ip.wgtwo.com.node-restriction.kubernetes.io/{block}"), "operator": "Exists"});
     let required = &mut pod["spec"]["affinity"]["nodeAffinity"][REQUIRED];
     match required["nodeSelectorTerms"].as_array_mut() {
-        // An empty term selects nothing; with an expression it would select something.
+        // An empty term selects no node. With an expression it would select nodes, so it stays empty.
         Some(terms) => terms
             .iter_mut()
             .filter(|term| term.as_object().is_some_and(|term| !term.is_empty()))
@@ -235,7 +235,7 @@ async fn a_pod_of_any_kind_is_accepted_and_keeps_its_fields(scene: &Scene) {
     let ip = scene.ip("web", 10).await;
     let object = scene.get("IP", &ip.name).await.expect("the IP is there");
     let uid = object["metadata"]["uid"].as_str().unwrap();
-    // The default number of pods is always the same; more are drawn at random.
+    // With the default number the pods are the same in each run. Another number uses a random seed.
     let mut runner = if how_many() == PODS {
         TestRunner::deterministic()
     } else {

@@ -22,7 +22,7 @@ async fn an_annotated_pod_gets_its_address_and_is_ready(scene: &Scene) {
     scene.expect_pod_ready("web").await;
     for object in [&ip.name, "web"] {
         scene.expect_event("Attached", object).await;
-        // One Event tells of an attach.
+        // An attach has one Event.
         let events = scene.events().await;
         let mut of_object = events
             .iter()
@@ -38,7 +38,7 @@ async fn an_annotated_pod_gets_its_address_and_is_ready(scene: &Scene) {
 }
 
 async fn attaching_costs_one_call_two_status_writes_one_pod_write_and_no_read(scene: &Scene) {
-    // One inventory at the start, and none while the scene plays.
+    // An inventory only at the start, and none while the scene runs.
     let options = MooringOptions {
         inventory_interval: Duration::from_mins(10),
         ..MooringOptions::default()
@@ -50,8 +50,8 @@ async fn attaching_costs_one_call_two_status_writes_one_pod_write_and_no_read(sc
     scene.expect_labelled(&node.name, &block).await;
     scene.expect_two_inventories().await;
     let ip = scene.ip("web", 10).await;
-    // The kubelet writes the pod soon after it is bound. What it writes while the address is recorded would make a read
-    // necessary: here it is done before EC2 answers.
+    // The kubelet writes the pod soon after it is bound. Such a write during the Record would make a read necessary, so
+    // this scene lets the kubelet write before EC2 answers.
     let assign = Fault::hold_before()
         .of("AssignPrivateIpAddresses")
         .address(&ip.address);

@@ -1,5 +1,6 @@
-//! The right to use an IP (`--authorize-use`, `config/authorize-use`): a user needs it, for pods of a controller
-//! their `ServiceAccount`, and an owner reference gives none. docs/authorize-use.md has the details.
+//! The right to use an IP (`--authorize-use`, `config/authorize-use`). The user who creates a pod needs it. For pods of
+//! a controller, the `ServiceAccount` of the pod needs it. An owner reference gives no right. See
+//! docs/authorize-use.md.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -23,12 +24,13 @@ scenes![
 
 const MOORING: &str = "system:serviceaccount:mooring-system:mooring";
 const ARGO: &str = "system:serviceaccount:argo:workflow-controller";
-/// What all of kube-controller-manager is called without `--use-service-account-credentials`.
+/// The user name of all controllers of kube-controller-manager without `--use-service-account-credentials`.
 const ALL_CONTROLLERS: &str = "system:kube-controller-manager";
-/// Controllers try again after a growing pause.
+/// Controllers retry with a growing backoff.
 const AFTER_SOME_FAILURES: Duration = Duration::from_secs(90);
 
-/// Mooring with the flag and the rights that go with it, an IP, an account `gateway`, and people who may create pods.
+/// Starts Mooring with the flag and the rights that it needs, and creates an IP, an account `gateway`, and a role that
+/// lets all users create pods.
 async fn shop(scene: &Scene) -> Ip {
     for object in component() {
         scene.cluster().apply(&object.to_string()).await;
@@ -51,7 +53,7 @@ async fn shop(scene: &Scene) -> Ip {
     scene.ip("partner-a", 10).await
 }
 
-/// What `config/authorize-use` adds.
+/// The objects that `config/authorize-use` adds.
 fn component() -> Vec<Value> {
     let folder = mooring_cluster::repository().join("config/authorize-use");
     let files = ["cluster_role.yaml", "cluster_role_binding.yaml"];
@@ -62,7 +64,7 @@ fn component() -> Vec<Value> {
     files.map(read).into()
 }
 
-/// The API server knows whether Mooring may ask who may do what.
+/// Waits until the API server allows (or refuses) Mooring to create `SubjectAccessReview`s.
 async fn expect_to_ask(scene: &Scene, may: bool) {
     let question =
         format!("auth can-i create subjectaccessreviews.authorization.k8s.io --as={MOORING}");
@@ -75,8 +77,8 @@ async fn expect_to_ask(scene: &Scene, may: bool) {
         .await;
 }
 
-/// Gives the right as docs/authorize-use.md does, for this namespace and this IP, and waits until the command there says
-/// that it works.
+/// Grants the right with the manifest of docs/authorize-use.md, for this namespace and this IP. Waits until the command
+/// on that page answers `yes`.
 async fn grant(scene: &Scene, ip: &Ip) {
     let here = |text: &str| {
         text.replace("namespace: shop", &format!("namespace: {}", scene.name))
@@ -110,7 +112,7 @@ async fn grant(scene: &Scene, ip: &Ip) {
     }
 }
 
-/// The answer to a user who creates a pod that asks for an IP, runs as an account, and has these owners.
+/// The response to a user who creates a pod with this IP, this `ServiceAccount` and these owners.
 async fn asks(scene: &Scene, user: &str, ip: &str, account: &str, owners: &Value) -> ApiResponse {
     let changes =
         json!({"metadata": {"ownerReferences": owners}, "spec": {"serviceAccountName": account}});
@@ -122,7 +124,7 @@ fn account(scene: &Scene, name: &str) -> String {
     format!("system:serviceaccount:{}:{name}", scene.name)
 }
 
-/// The refusal of a user without the right.
+/// Expects the refusal for a user without the right.
 fn expect_refused(scene: &Scene, said: ApiResponse, ip: &Ip, user: &str) {
     let parts = [
         "pod ",
@@ -154,7 +156,7 @@ async fn a_user_needs_the_right_himself(scene: &Scene) {
     create("alice", &ip.address, "default")
         .await
         .accepted_silently();
-    // It is about this IP and this user: to name an account that has the right is of no use to bob.
+    // The right counts only for this IP and this user: bob gets no right by naming an account that has it.
     expect_refused(
         scene,
         create("alice", &other.name, "default").await,
@@ -173,7 +175,8 @@ async fn a_user_needs_the_right_himself(scene: &Scene) {
         .filter(|event| event.by_mooring() && event.resource == "subjectaccessreviews");
     assert_eq!(asked.count(), 6, "one question a pod");
 
-    // An IP that the namespace may not have is refused as if it were not there, right or not.
+    // For an IP that the namespace may not use, the refusal is the same as for an IP that does not exist, with or
+    // without the right.
     let theirs = json!({"address": scene.address(12), "allowedNamespaces": ["elsewhere"]});
     let name = scene.named("theirs");
     let before = create("alice", &name, "default")
@@ -193,7 +196,7 @@ fn as_gateway(app: &str, ip: &Ip) -> Value {
     merged(Scene::template(app, ip), &changes)
 }
 
-/// The pod of a controller is refused because its account lacks the right: the Event of such an object.
+/// Expects the Event `FailedCreate` of a controller object, because the account of its pod does not have the right.
 async fn expect_creation_refused(scene: &Scene, kind: &str, ip: &Ip) {
     let sentence = format!("an Event FailedCreate of a {kind}");
     let told = scene.eventually(&sentence, SOON, async || {
@@ -235,7 +238,7 @@ async fn a_job_runs_once_its_service_account_has_the_right(scene: &Scene) {
     expect_running(scene, &ip).await;
 }
 
-/// The controller has tried again, and its pod has the address.
+/// Waits until the controller has retried and its pod has the address.
 async fn expect_running(scene: &Scene, ip: &Ip) {
     let pod = scene.eventually("web has a pod", AFTER_SOME_FAILURES, async || {
         let mut pods = scene.pods_of("web").await;
@@ -254,7 +257,7 @@ async fn a_forged_owner_gives_no_right(scene: &Scene) {
     let pod = scene.get("Pod", &pod).await.expect("it is there");
     let owners = &pod["metadata"]["ownerReferences"];
     assert_eq!(owners[0]["kind"], "ReplicaSet", "{pod:#}");
-    // All that the pod of the controller has, from another user.
+    // The same pod as that of the controller, but created by another user.
     let forged = asks(scene, "bob", &ip.name, "gateway", owners).await;
     expect_refused(scene, forged, &ip, "bob");
     let system = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "kube-system", "uid": "1",
@@ -273,7 +276,7 @@ async fn pods_of_a_trusted_controller_need_the_right_of_their_service_account(sc
         let default = account(scene, "default");
         expect_refused(scene, create(trusted, "default").await, &ip, &default);
     }
-    // Another account of its namespace is a user as any other.
+    // Another account of the namespace of the trusted controller is an ordinary user.
     let other = "system:serviceaccount:argo:server";
     expect_refused(scene, create(other, "gateway").await, &ip, other);
 }
@@ -286,7 +289,7 @@ async fn pods_are_refused_while_rights_cannot_be_checked(scene: &Scene) {
     scene.rights_were_away.store(true, Ordering::Relaxed);
     expect_to_ask(scene, false).await;
     let pod = scene.pod_asking("web", &ip.name, &json!({}));
-    // The client of the scenes would retry for minutes, as the answer asks for.
+    // Uses kubectl, because the client of the scenes would retry for minutes, as the response requests.
     let create = ["create", "--as=alice", "--dry-run=server", "-f", "-"];
     let said = scene.cluster().kubectl_with(create, &pod.to_string()).await;
     let said = said.failure();

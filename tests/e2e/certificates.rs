@@ -1,4 +1,4 @@
-//! The webhook's certificate by the real cert-manager: issued, mounted, trusted, renewed.
+//! The webhook certificate from the real cert-manager: issued, mounted, trusted, renewed.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ scenes![alone a_cert_manager_certificate_is_served_trusted_and_renewed];
 
 const NAMESPACE: &str = "mooring-system";
 const SERVICE: &str = "mooring-webhook.mooring-system.svc";
-/// cert-manager needs its time, and Mooring reads its files every 30 s.
+/// cert-manager needs some time, and Mooring reads its files every 30 s.
 const A_WHILE: Duration = Duration::from_secs(90);
 
-/// The objects of a kustomization of the repository, as `kubectl kustomize` writes them.
+/// The objects that `kubectl kustomize` builds from a folder of the repository.
 pub async fn kustomized(scene: &Scene, folder: &str) -> Vec<Value> {
     let path = repository().join(folder);
     let words = ["kustomize".to_owned(), path.display().to_string()];
@@ -32,7 +32,7 @@ pub async fn kustomized(scene: &Scene, folder: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Makes webhook configurations trust the CA of the replicas' certificates, without cert-manager.
+/// Sets the CA of the replica certificates in a webhook configuration, without cert-manager.
 pub fn trust_ca(scene: &Scene, configuration: &mut Value) {
     let bundle = scene.cluster().webhook_authority().certificate();
     let bundle = k8s_openapi::ByteString(bundle.into_bytes());
@@ -42,7 +42,7 @@ pub fn trust_ca(scene: &Scene, configuration: &mut Value) {
     configuration["metadata"]["annotations"].take();
 }
 
-/// `config/webhook`, with the CA of the replicas' certificates.
+/// `config/webhook` with the CA of the replica certificates.
 pub async fn kustomized_with_test_ca(scene: &Scene) -> Vec<Value> {
     let mut configurations = kustomized(scene, "config/webhook").await;
     for configuration in &mut configurations {
@@ -51,7 +51,7 @@ pub async fn kustomized_with_test_ca(scene: &Scene) -> Vec<Value> {
     configurations
 }
 
-/// No kube-proxy runs here: the Service of Mooring points to this machine.
+/// Points the Service of Mooring to this machine, because no kube-proxy runs here.
 pub async fn serve_from_here(scene: &Scene) {
     let service = json!({"apiVersion": "v1", "kind": "Service",
         "metadata": {"name": "mooring-webhook", "namespace": NAMESPACE},
@@ -59,7 +59,7 @@ pub async fn serve_from_here(scene: &Scene) {
     scene.cluster().apply(&service.to_string()).await;
 }
 
-/// Applies webhook configurations so that they dial this replica: the port is its own.
+/// Applies webhook configurations with the port of this replica, so that the API server calls it.
 pub async fn dial(scene: &Scene, mooring: &Mooring, configurations: Vec<Value>) {
     serve_from_here(scene).await;
     let (_, port) = mooring.webhook_url().rsplit_once(':').unwrap();
@@ -72,7 +72,7 @@ pub async fn dial(scene: &Scene, mooring: &Mooring, configurations: Vec<Value>) 
     }
 }
 
-/// The webhook configurations as they are in the repository, injected by cert-manager.
+/// Registers the webhook configurations of the repository. cert-manager injects the CA.
 async fn register(scene: &Scene, mooring: &Mooring) {
     let configurations = kustomized(scene, "config/webhook").await;
     for object in &configurations {
@@ -97,7 +97,7 @@ async fn secret(scene: &Scene) -> Option<BTreeMap<String, Vec<u8>>> {
         .then_some(data)
 }
 
-/// What a kubelet does with a Secret that is mounted.
+/// Writes the files of a mounted Secret, as a kubelet does it.
 fn mount(mooring: &Mooring, secret: &BTreeMap<String, Vec<u8>>) {
     for (key, value) in secret {
         let path = mooring.certificates().join(key);
@@ -107,7 +107,7 @@ fn mount(mooring: &Mooring, secret: &BTreeMap<String, Vec<u8>>) {
     }
 }
 
-/// The certificate that a client gets which trusts this CA and asks for the name of the Service.
+/// The certificate that a client gets if it trusts this CA and asks for the name of the Service.
 pub async fn served(
     mooring: &Mooring,
     authority: &[u8],
@@ -177,7 +177,7 @@ async fn expect_injected(scene: &Scene, authority: &[u8]) {
     }
 }
 
-/// How many webhooks of both configurations have match conditions.
+/// The number of webhooks with match conditions in both configurations.
 async fn conditions(scene: &Scene) -> usize {
     let kinds = "mutatingwebhookconfiguration/mooring validatingwebhookconfiguration/mooring";
     let objects = scene
@@ -187,14 +187,21 @@ async fn conditions(scene: &Scene) -> usize {
     objects.matches("\"matchConditions\"").count()
 }
 
-/// cert-manager issues another certificate, since the Secret is gone.
-async fn renewed(scene: &Scene, first: &BTreeMap<String, Vec<u8>>) -> BTreeMap<String, Vec<u8>> {
+/// Deletes the Secret, and waits until cert-manager has issued another certificate.
+async fn renewed(
+    scene: &Scene,
+    manager: &CertManager,
+    first: &BTreeMap<String, Vec<u8>>,
+) -> BTreeMap<String, Vec<u8>> {
     scene
         .kubectl("-n mooring-system delete secret mooring-webhook-tls")
         .await
         .success();
     scene
         .eventually("cert-manager issues another", A_WHILE, async || {
+            manager
+                .repeat_after_two_keys(scene.cluster(), NAMESPACE, "mooring-webhook")
+                .await;
             let secret = secret(scene).await;
             secret.filter(|secret| secret["tls.crt"] != first["tls.crt"])
         })
@@ -222,8 +229,9 @@ async fn a_cert_manager_certificate_is_served_trusted_and_renewed(scene: &Scene)
     mount(&mooring, &first);
     register(scene, &mooring).await;
     expect_injected(scene, &first["ca.crt"]).await;
-    // The injector of cert-manager 1.11, the last that can be built here, does not know match conditions and writes
-    // the configurations back without them. It has done its part; current ones leave them in.
+    // The injector of cert-manager 1.11 (the last version that can be built here) does not know match conditions and
+    // removes them when it writes the configurations. So it is stopped after its first injection. Current versions keep
+    // them.
     let [_, injector] = manager.processes();
     injector.signal("STOP");
     register(scene, &mooring).await;
@@ -231,18 +239,18 @@ async fn a_cert_manager_certificate_is_served_trusted_and_renewed(scene: &Scene)
     assert_eq!(conditions(scene).await, 4);
     expect_served(scene, &mooring, &first).await;
 
-    // A pod is admitted through it, by the name that the certificate is for.
+    // A pod is admitted through the webhook, by the Service name in the certificate.
     scene.block().await;
     let ip = scene.ip("web", 10).await;
     let pod = scene.pod_asking("web", &ip.name, &json!({}));
     let pod = scene.would_create(&pod).await.accepted();
     assert!(pod["metadata"]["annotations"]["ip.wgtwo.com/ip-uid"].is_string());
 
-    // Renewed: another certificate of the same CA, loaded without a restart, and no request fails meanwhile.
+    // Renewal: a new certificate of the same CA is loaded without a restart, and no request fails meanwhile.
     let pid = mooring.process().pid();
     let (stop, asked) = (AtomicBool::new(false), AtomicUsize::new(0));
     let renew = async {
-        let second = renewed(scene, &first).await;
+        let second = renewed(scene, &manager, &first).await;
         mount(&mooring, &second);
         expect_served(scene, &mooring, &second).await;
         let until = asked.load(Ordering::Relaxed) + 10;
@@ -270,7 +278,7 @@ async fn a_cert_manager_certificate_is_served_trusted_and_renewed(scene: &Scene)
     }
 }
 
-/// When a certificate ends, in seconds since 1970.
+/// The expiry time of a certificate, in seconds since 1970.
 #[allow(clippy::cast_precision_loss)]
 fn ends(pem: &[u8]) -> f64 {
     let certificate = CertificateDer::from_pem_slice(pem).unwrap();

@@ -1,4 +1,4 @@
-//! With a CA of clients the webhook answers an API server that is set up as docs/hardening.md says.
+//! With a client CA, the webhook answers an API server that is configured as docs/hardening.md says.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -24,14 +24,14 @@ pub fn scenes() -> Vec<Trial> {
     )]
 }
 
-/// The replica's port: the API server looks its certificate up by it.
+/// The port of the replica. The API server selects its client certificate by host name and port.
 static PORT: LazyLock<u16> = LazyLock::new(free_port);
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("client-ca")
 }
 
-/// An API server with the files of docs/hardening.md.
+/// Options of an API server with the configuration files of docs/hardening.md.
 fn presenting_a_certificate() -> ClusterOptions {
     let folder = folder();
     std::fs::create_dir_all(&folder).unwrap();
@@ -93,7 +93,7 @@ async fn an_api_server_with_a_client_certificate_is_answered(scene: &Scene) {
         .await;
     assert!(given["spec"]["readinessGates"].is_array(), "{given:#}");
 
-    // Under another name it has no certificate to show, and is not answered.
+    // For another host name the API server has no client certificate, so the webhook refuses the connection.
     for configuration in &mut configurations {
         for hook in configuration["webhooks"].as_array_mut().unwrap() {
             let path = hook["clientConfig"]["service"]["path"].as_str().unwrap();

@@ -1,4 +1,4 @@
-//! Clocks that do not agree: what another machine's clock has written is compared, never understood.
+//! Clocks that do not agree: timestamps of another machine are only compared for equality, never interpreted as times.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use crate::harness::scene::{SOON, Scene};
 
 scenes![alone a_lease_is_valid_while_it_is_renewed_whatever_its_timestamps];
 
-/// How long the other's Lease lasts by its own word.
+/// The lease duration that the other replica writes.
 const LEASE: Duration = Duration::from_secs(3);
 
 async fn leads(mooring: &Mooring) -> bool {
     mooring.metric("mooring_leader", &[]).await > 0.5
 }
 
-/// Another replica says that it renewed the Lease at that time.
+/// Writes the Lease as another replica that renewed it at this time.
 async fn renewed(scene: &Scene, time: &str) {
     let spec = json!({"holderIdentity": "elsewhere", "leaseDurationSeconds": LEASE.as_secs(),
         "acquireTime": time, "renewTime": time});
@@ -26,7 +26,7 @@ async fn renewed(scene: &Scene, time: &str) {
 }
 
 async fn a_lease_is_valid_while_it_is_renewed_whatever_its_timestamps(scene: &Scene) {
-    // Its clock is decades behind: by our clock the Lease has long run out.
+    // The clock of the other replica is decades behind: by our clock the Lease expired long ago.
     renewed(scene, "1971-01-01T00:00:00.000000Z").await;
     let options = MooringOptions {
         arguments: [
@@ -57,7 +57,7 @@ async fn a_lease_is_valid_while_it_is_renewed_whatever_its_timestamps(scene: &Sc
             leads(&mooring).await
         })
         .await;
-    // A clock that is far ahead: by our clock the Lease would last for decades.
+    // The clock of the other replica is far ahead: by our clock the Lease would last for decades.
     renewed(scene, "2100-01-01T00:00:00.000000Z").await;
     for (sentence, leading) in [
         ("who has lost the Lease knows it", false),

@@ -1,4 +1,4 @@
-//! The cluster starts, and Mooring is not there yet: nothing waits for it that it needs itself.
+//! The cluster starts while Mooring does not run: nothing that Mooring itself needs depends on its webhook.
 
 use std::sync::atomic::Ordering;
 
@@ -17,17 +17,17 @@ async fn apply(scene: &Scene, folder: &str) {
     let folder = repository().join(folder).display().to_string();
     let words = ["apply", "--validate=strict", "-k", &folder].map(str::to_owned);
     scene.cluster().kubectl(words).await.success();
-    // Nothing listens there.
+    // The Service points to this machine, where no webhook listens.
     serve_from_here(scene).await;
 }
 
-/// Mooring's own Deployment has the pods that it wants. No process runs in them here.
+/// Waits until the pods of the Deployment of Mooring are available. In this test no process runs in them.
 async fn expect_own_pods(scene: &Scene) {
     let wait = "-n mooring-system rollout status deployment/mooring --timeout=60s";
     scene.kubectl(wait).await.success();
 }
 
-/// A pod like those that a cluster cannot do without, in a namespace of its own.
+/// A pod without an IP, like the system pods of a cluster.
 fn plain(namespace: &str, name: &str, annotations: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": name, "namespace": namespace, "annotations": annotations},
@@ -41,13 +41,13 @@ async fn a_cold_cluster_starts_without_mooring_and_then_with_it(scene: &Scene) {
     let ip = scene.ip("web", 10).await;
     assert!(before.terminate().await.success());
 
-    // No process runs; the webhook configuration is in etcd.
+    // No process of Mooring runs, but the webhook configuration is in etcd.
     scene.cluster().unregister_webhooks().await;
     apply(scene, "config/default").await;
     scene.rights_were_away.store(true, Ordering::Relaxed);
     scene.cluster().restart_api_server().await;
 
-    // Nodes, what the cluster runs on, and Mooring itself come without being asked about.
+    // Nodes, system pods and the pods of Mooring are created without a review.
     let node = scene.node("a").await;
     expect_own_pods(scene).await;
     for namespace in ["kube-system", scene.name.as_str()] {
@@ -67,7 +67,7 @@ async fn a_cold_cluster_starts_without_mooring_and_then_with_it(scene: &Scene) {
         refused.contains("no pod of this namespace can have an address"),
         "{refused}"
     );
-    // A workload that asks for an address waits, and its Event has the reason.
+    // A workload that asks for an address waits. Its Event has the reason.
     scene.deployment("web", &ip).await;
     let told = scene
         .eventually("the Deployment has the failure event", SOON, async || {
@@ -118,7 +118,7 @@ async fn mooring_pods_are_accepted_under_pod_security_restricted(scene: &Scene) 
         "{refused}"
     );
     expect_own_pods(scene).await;
-    // And the API server accepts the network policy unchanged.
+    // The API server accepts the network policy too.
     apply(scene, "config/network-policy").await;
     let delete =
         "-n mooring-system delete deployment/mooring networkpolicy/mooring --cascade=foreground";

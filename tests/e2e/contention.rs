@@ -1,4 +1,4 @@
-//! Two pods ask for one IP: one has it, and the other gets a reason.
+//! Two pods ask for one IP: one gets it, and the other gets a reason.
 
 use serde_json::json;
 
@@ -54,7 +54,7 @@ async fn of_two_replicas_of_one_revision_the_first_keeps_the_address(scene: &Sce
     let second = scene.new_pod("web", &[&first]).await;
     scene.expect_event("ClaimedByOther", &second).await;
     let calls = scene.mutations().await.len();
-    // ReplicaSets are read every 5 s while two pods name one IP; nothing that is read there moves it.
+    // While two pods name one IP, ReplicaSets are read every 5 s (R1.21). These reads must not move the address.
     scene
         .remains(
             "the first keeps it",

@@ -1,4 +1,4 @@
-//! The controller is killed during a step, and another continues from what is written.
+//! The controller is killed during a step. Another one continues from the stored objects.
 
 use mooring_cluster::{Fault, FaultId, MooringOptions};
 
@@ -32,7 +32,7 @@ async fn held(scene: &Scene, fault: FaultId) {
         .await;
 }
 
-/// SIGKILL, and a new replica; the Lease is not released, so it expires soon.
+/// Starts a replica with a short Lease, because a Lease is not released after SIGKILL and must expire first.
 async fn start(scene: &Scene) -> std::sync::Arc<mooring_cluster::Mooring> {
     let arguments = [
         "--lease-duration=3s",
@@ -99,7 +99,7 @@ async fn after_a_kill_between_unassign_and_assign_it_continues(scene: &Scene) {
     killed_in_a_move(scene, ASSIGN).await;
 }
 
-/// Killed while the move's call of this action waits before EC2 executes it.
+/// Kills Mooring during a move, before EC2 executes the call of this action.
 async fn killed_in_a_move(scene: &Scene, action: &str) {
     let mooring = start(scene).await;
     let (a, b) = tokio::join!(scene.node("a"), scene.node("b"));

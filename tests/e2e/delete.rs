@@ -14,7 +14,7 @@ async fn an_ip_is_deleted_only_when_its_address_is_detached(scene: &Scene) {
     scene.delete("IP", &ip.name).await;
     scene.expect_gone(&ip).await;
     scene.expect_gate_closed("web", "IPDeleted").await;
-    // The order: off the interface, then the reservation, then the IP.
+    // The order: the address leaves the interface, then the reservation is deleted, then the IP.
     let mut audit = scene.audit();
     audit.retain(|event| event.by_mooring() && event.is_write() && event.subresource.is_empty());
     let last = |resource: &str, name: &str| {
@@ -50,7 +50,7 @@ async fn a_manually_deleted_reservation_keeps_reserving(scene: &Scene) {
     let ip = scene.attached_pod().await;
     let calls = scene.mutations().await.len();
     scene.delete("IPAddress", &ip.address).await;
-    // Its finalizer keeps the name, and nothing is detached for it.
+    // The finalizer keeps the reservation, and nothing is detached because of its deletion (R2.12).
     scene
         .remains(
             "the pod keeps its address",
@@ -68,7 +68,7 @@ async fn a_manually_deleted_reservation_keeps_reserving(scene: &Scene) {
     assert_eq!(scene.mutations().await.len(), calls);
     scene.delete("Pod", "web").await;
     scene.expect_detached(&ip).await;
-    // It still reserves: no other IP could have taken the address in between.
+    // The reservation still exists, so no other IP could take the address in between.
     assert!(scene.get("IPAddress", &ip.address).await.is_some());
     scene.pod("next", &ip).await;
     scene.expect_attached(&ip, "next").await;
@@ -86,11 +86,11 @@ async fn a_recreated_ip_is_another_ip(scene: &Scene) {
         )
         .await;
     scene.expect_gate_closed("web", "IPDeleted").await;
-    // At once, while the garbage collector may still look for what the first has owned.
+    // Created at once, while the garbage collector may still process the dependents of the first IP.
     let again = scene.ip("web", 10).await;
     let second = scene.get("IP", &again.name).await.expect("it is reserved");
     assert_ne!(first["metadata"]["uid"], second["metadata"]["uid"]);
-    // The pod was given to the first; a new pod asks for the second.
+    // The pod has the UID of the first IP. A new pod asks for the second IP.
     scene.pod("next", &again).await;
     scene.expect_attached(&again, "next").await;
     scene.expect_gate_closed("web", "StalePod").await;

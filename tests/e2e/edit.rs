@@ -1,4 +1,4 @@
-//! An IP's address is edited while a pod has it.
+//! The address of an IP is edited while a pod has it.
 
 use serde_json::json;
 
@@ -48,7 +48,7 @@ async fn an_edit_to_a_free_address_replaces_the_old_one(scene: &Scene) {
         })
         .await;
     scene.expect_pod_ready("web").await;
-    // The holder was never released: its gate was closed for this reason, and no other claim came between.
+    // The holder was never released: its gate was closed with the reason of the edit, and the IP stayed claimed.
     let audit = scene.audit();
     let closed = audit.iter().any(|event| {
         event.resource == "pods" && event.response.to_string().contains("\"AddressChanging\"")
@@ -71,7 +71,8 @@ async fn an_edit_to_an_address_in_use_changes_nothing(scene: &Scene) {
     let ip = attached(scene).await;
     let other = scene.ip("other", 11).await;
     let before = scene.mutations().await.len();
-    // The webhook names the holder; past it (another replica, a race) the reservation decides.
+    // The refusal of the webhook names the holder. If the webhook accepts the edit (stale cache, race), the reservation
+    // decides.
     let change = json!({"spec": {"address": other.address}});
     if let Err(error) = scene.try_patch("IP", &ip.name, &change).await {
         assert!(
@@ -91,7 +92,7 @@ async fn an_edit_to_an_address_in_use_changes_nothing(scene: &Scene) {
     assert_eq!(scene.mutations().await.len(), before);
 }
 
-/// Also on the holder's own interface: there it belongs to the CNI or to another client.
+/// This also applies to the interface of the holder: the new address on it belongs to the CNI or to another client.
 async fn an_edit_to_an_address_on_an_interface_waits_until_it_is_off(scene: &Scene) {
     let old = attached(scene).await;
     let object = scene.expect_attached(&old, "web").await;
@@ -132,7 +133,7 @@ async fn an_address_of_another_block_is_refused(scene: &Scene) {
     let (subnet, prefix) = scene.another_subnet().await;
     scene.block_in("other", &subnet, &json!({})).await;
     let change = json!({"spec": {"address": format!("{prefix}10"), "block": scene.named("other")}});
-    // By the webhook or by the controller: the address stays.
+    // The webhook or the controller refuses the edit. The address does not change.
     let refused = scene.try_patch("IP", &ip.name, &change).await;
     if refused.is_ok() {
         scene

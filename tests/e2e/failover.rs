@@ -1,4 +1,4 @@
-//! A node fails, and the address follows the Deployment's pod.
+//! A node fails, and the address follows the pod of the Deployment.
 
 use mooring_cluster::Node;
 use serde_json::json;
@@ -16,14 +16,14 @@ scenes![
     shared a_ready_pod_on_a_failed_node_takes_nothing,
 ];
 
-/// A Deployment's pod with its address on the first of two nodes.
+/// Creates a Deployment whose pod has its address on the first of two nodes.
 async fn attached(scene: &Scene) -> (Ip, String, Node, Node) {
     let block = scene.block().await;
     let (a, b) = tokio::join!(scene.node("a"), scene.node("b"));
     scene.expect_labelled(&a.name, &block).await;
     scene.expect_labelled(&b.name, &block).await;
     let ip = scene.ip("web", 10).await;
-    // It prefers the first node, and may go to the other.
+    // The pod prefers the first node, and can run on the other.
     let first = json!({"template": {"spec": {"affinity": {"nodeAffinity": {
         "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": {
             "matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [a.name]}]}}]}}}}});
@@ -55,7 +55,7 @@ async fn the_address_of_a_failed_node_follows_the_pod(scene: &Scene) {
     let (ip, pod, here, there) = attached(scene).await;
     scene.cluster().fail_node(&here.name).await;
     follows(scene, &ip, &pod, &there).await;
-    // Its old pod is terminating forever, unless its kubelet ends it at the last moment. Its gate was closed.
+    // The old pod stays terminating, unless its kubelet ends it before the failure. Its gate was closed.
     scene
         .eventually("the gate of the old pod is closed", SOON, async || {
             let audit = scene.audit();
@@ -122,7 +122,7 @@ async fn the_address_of_a_stopped_instance_follows_the_pod(scene: &Scene) {
     scene.cluster().stop_instance(&here.instance_id).await;
     scene.cluster().fail_node(&here.name).await;
     follows(scene, &ip, &pod, &there).await;
-    // A stopped instance keeps its addresses until they are taken off.
+    // A stopped instance keeps its addresses until they are unassigned.
     let off = scene.mutations().await.into_iter().any(|mutation| {
         mutation.action.starts_with("Unassign")
             && mutation.result == "Success"
@@ -132,7 +132,7 @@ async fn the_address_of_a_stopped_instance_follows_the_pod(scene: &Scene) {
 }
 
 async fn a_ready_pod_on_a_failed_node_takes_nothing(scene: &Scene) {
-    // Long enough that the pod of the failed node is not deleted meanwhile.
+    // Long enough that the pod of the failed node is not evicted during the scene.
     let block = scene.block_with(&json!({"failoverAfter": "10m"})).await;
     let (a, b) = tokio::join!(scene.node("a"), scene.node("b"));
     scene.expect_labelled(&a.name, &block).await;
@@ -159,9 +159,9 @@ async fn a_ready_pod_on_a_failed_node_takes_nothing(scene: &Scene) {
             }
         })
         .await;
-    // The list of conditions is written whole below: ours must not be written in between.
+    // The scene writes the whole list of conditions below. So Mooring must have written its condition before.
     scene.expect_gate_closed(&new, "NoEligibleNode").await;
-    // What its kubelet said last: the containers had become ready.
+    // The last report of the kubelet: the containers are ready.
     let pod = scene.get("Pod", &new).await.expect("it is there");
     let mut conditions = pod["status"]["conditions"].clone();
     for condition in conditions.as_array_mut().expect("it has conditions") {
@@ -181,7 +181,7 @@ async fn a_ready_pod_on_a_failed_node_takes_nothing(scene: &Scene) {
             async || scene.attached(&ip, &old).await,
         )
         .await;
-    // Nothing else was in the way.
+    // When the node works again, the new pod gets the address. So the failed node was the only obstacle.
     scene.cluster().restore_node(&b.name).await;
     scene
         .patch(

@@ -1,5 +1,5 @@
-//! Fast failover: a node whose instance has ended according to EC2 is taken out of service without a person, and no
-//! other node is.
+//! Fast failover: Mooring sets the taint `out-of-service` on a node whose instance has ended according to EC2, and on
+//! no other node.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ scenes![
 
 const KEY: &str = "node.kubernetes.io/out-of-service";
 
-/// Two nodes of a block with fast failover, and an IP.
+/// Creates two nodes of a block with fast failover, and an IP.
 async fn ready(scene: &Scene) -> (Ip, Node, Node) {
     let block = scene.block_with(&json!({"fastFailover": true})).await;
     let (a, b) = tokio::join!(scene.node("a"), scene.node("b"));
@@ -27,7 +27,7 @@ async fn ready(scene: &Scene) -> (Ip, Node, Node) {
     (scene.ip("web", 10).await, a, b)
 }
 
-/// The node that has the address comes first. Its kubelet ends no pod from now on.
+/// Returns the node with the address first, then the other. From now on the kubelet of the pod does not end it.
 async fn attached(scene: &Scene, ip: &Ip, pod: &str, (a, b): (Node, Node)) -> (Node, Node) {
     let status = scene.expect_attached(ip, pod).await;
     let stuck = annotated("test.mooring/stuck-terminating", "true");
@@ -39,7 +39,7 @@ async fn attached(scene: &Scene, ip: &Ip, pod: &str, (a, b): (Node, Node)) -> (N
     }
 }
 
-/// The values of the taints out-of-service of a node.
+/// The values of the `out-of-service` taints of a node.
 async fn taints(scene: &Scene, node: &Node) -> Vec<String> {
     let found = scene.get("Node", &node.name).await.unwrap_or_default();
     let taints = found["spec"]["taints"].as_array().cloned();
@@ -64,7 +64,7 @@ async fn expect_taints(scene: &Scene, node: &Node, expected: &[&str]) {
         .await;
 }
 
-/// The `StatefulSet` has made another pod of the name. The garbage collector of pods looks every 20 s.
+/// Waits until the `StatefulSet` has created a new pod of the same name. The pod garbage collector runs every 20 s.
 async fn comes_again(scene: &Scene, before: &str) {
     scene
         .eventually("a new pod of the same name", AFTER_NODE_DEATH, async || {
@@ -82,7 +82,7 @@ async fn remains_in_service(scene: &Scene, node: &Node) {
         .await;
 }
 
-/// How often a part of a failover was measured.
+/// The number of measurements of a part of a failover.
 async fn measured(scene: &Scene, part: &str) -> f64 {
     let part = format!("part=\"{part}\"");
     let replicas = scene.test_cluster.replicas.lock().await;
@@ -133,7 +133,7 @@ async fn a_deployments_address_follows_when_its_instance_is_terminated(scene: &S
     let pod = scene.only_pod("web").await;
     let (here, there) = attached(scene, &ip, &pod, (a, b)).await;
     scene.cluster().terminate_instance(&here.instance_id).await;
-    // It says nothing more: Kubernetes notices that after the grace period of nodes.
+    // The kubelet stops reporting. Kubernetes notices that after the node monitor grace period.
     scene.cluster().fail_node(&here.name).await;
     let next = scene
         .eventually("another pod", AFTER_NODE_DEATH, async || {
@@ -152,7 +152,7 @@ async fn a_node_that_ec2_does_not_say_has_ended_stays_in_service(scene: &Scene) 
     let (ip, a, b) = ready(scene).await;
     scene.stateful_set("web", &ip).await;
     let (here, _) = attached(scene, &ip, "web-0", (a, b)).await;
-    // EC2 says that the instance runs.
+    // The node is not ready, but EC2 reports that the instance runs.
     scene
         .cluster()
         .report_node_not_ready(&here.name, true)
@@ -161,7 +161,7 @@ async fn a_node_that_ec2_does_not_say_has_ended_stays_in_service(scene: &Scene) 
         .expect_condition("Node", &here.name, "Ready", "False")
         .await;
     remains_in_service(scene, &here).await;
-    // EC2 does not answer, and the instance has ended.
+    // The instance has ended, but EC2 answers with errors.
     let silent = Fault::error("InternalError")
         .of("DescribeInstances")
         .instance(&here.instance_id)
@@ -195,7 +195,7 @@ async fn a_node_is_put_back_when_its_instance_runs_again(scene: &Scene) {
     expect_taints(scene, &here, &[]).await;
     scene.expect_event("BackInService", &here.name).await;
     assert_eq!(taints(scene, &there).await, ["nodeshutdown"]);
-    // The next pod has only this node.
+    // The next pod can run only on this node.
     let status = scene
         .expect_attached_within(&ip, "web-0", AFTER_NODE_DEATH)
         .await;

@@ -1,4 +1,5 @@
-//! What others ask of the API server does not keep Mooring waiting: it has seats of its own there.
+//! Priority and fairness: requests of other clients do not delay Mooring, because it has its own priority level in the
+//! API server.
 
 use std::sync::atomic::Ordering;
 
@@ -12,11 +13,11 @@ scenes![
     alone events_of_mooring_wait_at_another_level_than_its_other_requests,
 ];
 
-/// A path for which everybody may ask, whatever rights the account has.
+/// A path that every account may read.
 const VERSION: &str = "/version";
 
-/// The `FlowSchema` and the priority level that a GET of this client is counted by, as the API server says. It says so
-/// also where the account has no right.
+/// The UIDs of the `FlowSchema` and the priority level that the API server uses for a GET of this client. The response
+/// has them even if the account has no right for the path.
 async fn counted_by(client: &kube::Client, path: &str) -> [String; 2] {
     let request = Request::get(path).body(Body::empty());
     let answer = client
@@ -53,7 +54,7 @@ async fn requests_of_mooring_have_their_own_priority_level(scene: &Scene) {
 }
 
 async fn events_of_mooring_wait_at_another_level_than_its_other_requests(scene: &Scene) {
-    // Not every account may do what is asked for here: no other scene is to see it.
+    // Some accounts have no right for these paths. The judge must ignore these refusals.
     scene.rights_were_away.store(true, Ordering::Relaxed);
     let cluster = scene.cluster();
     let of_events = [

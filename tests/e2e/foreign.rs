@@ -1,4 +1,4 @@
-//! Changes of other clients in EC2: nothing is taken from them, and what was ours is repaired.
+//! Changes by other clients in EC2: Mooring takes no address from them, and repairs its own addresses.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Another mutating webhook that takes out what a pod needs to have its address.
+//! Another mutating webhook removes fields that a pod needs to get its address.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ scenes![
     shared a_pod_without_a_required_mutation_is_refused,
 ];
 
-/// What the webhook takes out of a pod, by the pod's annotation `test.mooring/takes`.
+/// The patch that removes the field that the annotation `test.mooring/takes` of the pod names.
 fn taken(pod: &Value) -> Value {
     let remove = |path: &str| json!([{"op": "remove", "path": path}]);
     let takes = pod["metadata"]["annotations"]["test.mooring/takes"].as_str();
@@ -51,7 +51,7 @@ async fn review(body: Bytes) -> ([(&'static str, &'static str); 1], String) {
     ([("content-type", "application/json")], answer.to_string())
 }
 
-/// Serves the webhook until the runtime ends; its port.
+/// Serves the webhook until the runtime ends. Returns its port.
 async fn serve(scene: &Scene) -> u16 {
     let leaf = scene.cluster().webhook_authority().leaf(&["127.0.0.1"]);
     let certificate = CertificateDer::from_pem_slice(leaf.certificate.as_bytes()).unwrap();
@@ -74,7 +74,7 @@ async fn serve(scene: &Scene) -> u16 {
             tokio::spawn(async move {
                 if let Ok(stream) = acceptor.accept(stream).await {
                     let http = hyper::server::conn::http1::Builder::new();
-                    // The API server closes connections as it likes.
+                    // The API server can close the connection at any time.
                     let _ = http.serve_connection(TokioIo::new(stream), service).await;
                 }
             });
@@ -83,7 +83,8 @@ async fn serve(scene: &Scene) -> u16 {
     port
 }
 
-/// Registers it for the scene's pods, after ours in the alphabet, which is the order of calls.
+/// Registers the webhook for the pods of the scene. Webhooks are called in alphabetical order, so its name sorts it
+/// after ours.
 async fn register(scene: &Scene, port: u16, reinvocation: &str) -> String {
     let authority = scene.cluster().webhook_authority().certificate();
     let name = format!("zz-{}", scene.name);
@@ -109,8 +110,8 @@ fn takes(what: &str) -> Value {
     json!({"metadata": {"annotations": {"test.mooring/takes": what}}})
 }
 
-/// The API server learns of a webhook a moment after it was registered: until then a pod with only a label to
-/// lose keeps it.
+/// Waits until the API server calls the webhook, which is some time after its registration: until then a pod with only
+/// the label keeps it.
 async fn in_force(scene: &Scene) {
     let probe = json!({"apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": "probe", "namespace": scene.name, "labels": {IP: "x"},
@@ -132,7 +133,7 @@ async fn mutations_that_another_webhook_removes_are_restored(scene: &Scene) {
     scene.block().await;
     let ip = scene.ip("web", 10).await;
     let port = serve(scene).await;
-    // Called once: ours is called again after it, and has the last word.
+    // The other webhook is called once. Ours is called again after it, so its result counts.
     let name = register(scene, port, "Never").await;
     in_force(scene).await;
     for what in ["label", "uid", "gate", "affinity"] {
@@ -163,7 +164,7 @@ async fn a_pod_without_a_required_mutation_is_refused(scene: &Scene) {
     scene.block().await;
     let ip = scene.ip("web", 10).await;
     let port = serve(scene).await;
-    // Called again whenever ours is: it has the last word.
+    // The other webhook is called again after ours, so its result counts.
     let name = register(scene, port, "IfNeeded").await;
     in_force(scene).await;
     for (what, missing) in [

@@ -1,4 +1,4 @@
-//! No node of the block exists yet: an autoscaler has to bring one.
+//! No node of the block exists yet: an autoscaler has to add one.
 
 use mooring_cluster::NodeSpec;
 
@@ -15,7 +15,7 @@ async fn without_a_node_of_the_block_a_pod_waits_with_a_reason_until_a_node_join
     let reason = scene.expect_event("NoEligibleNode", &pod).await;
     assert!(reason.contains(&block), "the block is named: {reason}");
     assert!(reason.contains("node template"), "the remedy is: {reason}");
-    // The scheduler, which an autoscaler listens to, sees a label that no node has.
+    // The pod is unschedulable, because no node has the required label. An autoscaler reacts to that.
     let (reason, _) = scene
         .expect_condition("Pod", &pod, "PodScheduled", "False")
         .await;
@@ -36,7 +36,7 @@ async fn without_a_node_of_the_block_a_pod_waits_with_a_reason_until_a_node_join
     ] {
         assert!(install.contains(words), "{INSTALL} does not say {words}");
     }
-    // The node as its template makes it: with the label, before Mooring has looked at it.
+    // The node is created from its template: it has the label before Mooring sets it.
     let spec = NodeSpec::new("new")
         .label(&label, "")
         .interface(&scene.subnet);

@@ -1,4 +1,4 @@
-//! Which IPs the webhook accepts: a refusal has the problem and a remedy.
+//! The rules of the webhook for IPs. Each refusal has the problem and a remedy.
 
 use serde_json::{Value, json};
 
@@ -54,11 +54,11 @@ async fn an_address_in_use_is_refused_with_its_holder(scene: &Scene) {
     let web = scene.ip("web", 10).await;
     let said = scene.would_create(&asking(scene, &web.address)).await;
     said.rejected(&[&web.address, "in use by IP", &web.name]);
-    // One that was allocated is in use as well as one that was asked for.
+    // An allocated address is in use, the same as a requested one.
     let allocated = scene.allocated("allocated", &block).await;
     let said = scene.would_create(&asking(scene, &allocated.address)).await;
     said.rejected(&["in use by IP", &allocated.name]);
-    // So it is for a change of another IP.
+    // The same for a change of another IP.
     let change = json!({"spec": {"address": allocated.address}});
     let said = scene.would_change("IP", &web.name, &change).await;
     said.rejected(&["in use by IP", &allocated.name]);
@@ -68,7 +68,7 @@ async fn an_address_in_use_is_refused_with_its_holder(scene: &Scene) {
 }
 
 async fn an_address_of_a_service_is_refused_with_the_service(scene: &Scene) {
-    // The API server's Service range; no other scene has a block there.
+    // The Service range of the API server. No other scene has a block there.
     let subnet = scene.cluster().add_subnet("10.0.0.0/24").await;
     scene
         .block_in("services", &subnet, &json!({"cidr": "10.0.0.0/25"}))
@@ -80,7 +80,7 @@ async fn an_address_of_a_service_is_refused_with_the_service(scene: &Scene) {
     let named = format!("{}/shop", scene.name);
     let said = scene.would_create(&asking(scene, "10.0.0.77")).await;
     said.rejected(&["10.0.0.77", "in use by", "ervice", &named]);
-    // And the other way round: a Service cannot have what an IP has.
+    // The reverse: a Service cannot get the address of an IP.
     let name = scene.named("web");
     scene.remember_ip(&name);
     let ip = ip_named(&name, &json!({"address": "10.0.0.78"}));
@@ -107,7 +107,7 @@ async fn a_change_or_deletion_of_an_attached_ip_is_warned_of(scene: &Scene) {
     said.warns(&[&ip.address, "will be taken off pod", &pod, &next]);
     let said = scene.would_delete("IP", &ip.name).await;
     said.warns(&[&ip.name, "held by pod", &pod, &ip.address]);
-    // A change that moves nothing has no warning, nor has the deletion of an IP without a holder.
+    // No warning for a change that moves nothing, and for the deletion of an IP without a holder.
     let change = json!({"spec": {"reassign": true}});
     let said = scene.would_change("IP", &ip.name, &change).await;
     said.accepted_silently();
@@ -124,7 +124,7 @@ async fn an_attached_ip_cannot_change_its_block(scene: &Scene) {
     let said = scene.would_change("IP", &ip.name, &change).await;
     let pod = format!("{}/web", scene.name);
     said.rejected(&["held by pod", &pod, "cannot go to IPBlock", &other]);
-    // Free again, it may.
+    // Without a holder, the IP can change its block.
     scene.delete("Pod", "web").await;
     scene.expect_detached(&ip).await;
     scene.changes("IP", &ip.name, &change).await.accepted();
@@ -156,7 +156,7 @@ async fn an_ip_with_invalid_references_is_refused(scene: &Scene) {
     let said = ["take-from", "\"yes\"", "such as eni-0123456789abcdef0"];
     asking["metadata"]["annotations"] = wrong["metadata"]["annotations"].clone();
     scene.would_create(&asking).await.rejected(&said);
-    // By `kubectl annotate` too, which leaves the spec alone.
+    // The same for `kubectl annotate`, which does not change the spec.
     let would = async |change: &Value| scene.would_change("IP", &web.name, change).await;
     would(&wrong).await.rejected(&said);
     would(&from("eni-0123456789abcdef0".into()))
@@ -206,7 +206,7 @@ async fn the_block_of_an_ip_must_exist_and_be_clear(scene: &Scene) {
             },
         )
         .await;
-    // The controller, which saw it too late for a refusal, says the same.
+    // With `spec.block` the block is clear, so the IP is accepted.
     let clear = json!({"address": scene.address(10), "block": block});
     let said = scene.would_create(&ip_named("asking", &clear)).await;
     said.accepted();

@@ -1,4 +1,4 @@
-//! Two replicas: one decides, and the other takes over when it is gone.
+//! Two replicas: one leads, and the other takes over when the leader is gone.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,7 +26,7 @@ async fn replica(scene: &Scene) -> Arc<Mooring> {
     scene.mooring_with(options).await
 }
 
-/// Waits for a holder of the Lease, and returns it.
+/// Waits for a holder of the Lease other than `not`, and returns it.
 async fn holder(scene: &Scene, not: &str) -> String {
     scene
         .eventually("another replica holds the Lease", SOON, async || {
@@ -39,10 +39,10 @@ async fn holder(scene: &Scene, not: &str) -> String {
         .await
 }
 
-/// The replicas as (leader, the other).
+/// Returns the replicas as (leader, other).
 fn sorted(holder: &str, replicas: [Arc<Mooring>; 2]) -> (Arc<Mooring>, Arc<Mooring>) {
     let [one, two] = replicas;
-    // A random suffix follows the identity's name.
+    // The identity in the Lease has a random suffix.
     if holder.starts_with(one.identity()) {
         (one, two)
     } else {
@@ -84,14 +84,14 @@ async fn on_sigterm_the_lease_is_released(scene: &Scene) {
     let told = Instant::now();
     replica.process().signal("TERM");
     expect_given_back(scene).await;
-    // What a successor waits for; promised are 2 s, on a machine that does nothing else.
+    // A successor waits for this time. The documented limit is 2 s on an otherwise idle machine.
     println!(
         "an idle leader gave the lease back after {:?}",
         told.elapsed()
     );
     let ended = replica.process().end(SOON).await;
     assert!(ended.success(), "{ended}");
-    // What the next scene step needs is a Mooring that cleans up.
+    // The clean-up of the scene needs a running Mooring.
     self::replica(scene).await;
 }
 

@@ -1,4 +1,4 @@
-//! The object behind a name changes: the instance of a node, the interface of an instance.
+//! The object with a name changes: another instance for a node, another interface on an instance.
 
 use mooring_cluster::{InterfaceSpec, Node, NodeSpec};
 use serde_json::json;
@@ -21,7 +21,7 @@ async fn a_node_on_a_new_instance_is_another_place(scene: &Scene) {
     scene.deployment("web", &ip).await;
     let old = scene.only_pod("web").await;
     scene.expect_attached(&ip, &old).await;
-    // Another instance, whose kubelet registers under the old name.
+    // Another instance whose kubelet registers with the old name.
     let spare = NodeSpec::new("spare").interface(&scene.subnet);
     let spare = scene.node_of(spare).await;
     scene.cluster().delete_node(&spare.name).await;
@@ -103,7 +103,7 @@ async fn a_replaced_interface_is_detected(scene: &Scene) {
 }
 
 async fn a_pod_on_a_node_without_an_interface_in_the_subnet_gets_an_event(scene: &Scene) {
-    // The block's nodes are the administrator's choice, and it is a wrong one.
+    // The administrator chose the nodes of the block, and chose a wrong one.
     let pool = json!({"nodeSelector": {"matchLabels": {"pool": scene.name}}});
     scene.block_with(&pool).await;
     let node = scene
@@ -127,12 +127,13 @@ async fn a_kubelet_that_names_the_instance_of_another_node_gets_no_address(scene
     let node = scene.node_of(spec("a").interface(&scene.subnet)).await;
     let forged = scene.node_of_kubelet(spec("forged"), &node).await;
     let shown = scene.get("Node", &forged.name).await.expect("it is there");
-    // The API server takes its kubelet's word for it, so that comparing that with EC2 would prove nothing.
+    // The API server accepts the address that the kubelet reports, so a comparison with EC2 would prove nothing (R3.2).
     let address = &shown["status"]["addresses"][0]["address"];
     assert_eq!(*address, json!(node.address));
     let ip = scene.ip("web", 10).await;
     scene.pod_with("drawn", &ip, &on(&forged)).await;
-    // Before the first inventory an Event with this reason says that no node has an interface.
+    // Checks the names too, because before the first inventory an Event with this reason says that no node has an
+    // interface.
     let names = [forged.name.as_str(), node.name.as_str()];
     scene
         .expect_event_naming("NoEligibleNode", "drawn", &names, SOON)

@@ -1,12 +1,11 @@
 //! The end-to-end tests (scenes): real Kubernetes, the EC2 emulator, and the built `mooring`.
 //!
-//! Scenes that can share a cluster run side by side in one cluster. Scenes that kill processes or count requests
-//! have a cluster of their own. After every scene, the judge checks the histories of EC2 and of the API server
-//! (`harness::judge`).
+//! Scenes that can share a cluster run in parallel in one cluster. Scenes that kill processes or count requests have a
+//! separate cluster. After every scene, the judge checks the histories of EC2 and of the API server (`harness::judge`).
 //!
-//! `cargo test --test e2e -- attach` runs the scenes whose names contain `attach`, and
-//! `MOORING_E2E_ONLY="attach room"` runs those that contain one of several words. `MOORING_E2E_SHARED` and
-//! `MOORING_E2E_ALONE` are the numbers of scenes of each kind that run at a time (6 and 3).
+//! `cargo test --test e2e -- attach` runs the scenes whose names contain `attach`. `MOORING_E2E_ONLY="attach room"`
+//! runs those whose names contain one of the words. `MOORING_E2E_SHARED` and `MOORING_E2E_ALONE` limit how many scenes
+//! of each kind run at a time (6 and 3).
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -90,7 +89,7 @@ fn trials() -> Vec<Trial> {
         // These need the whole machine: they run before the others.
         rolling::scenes(),
         self_managed::scenes(),
-        // The longest start early, so that none of them runs on when the others have ended.
+        // The longest scenes start early, so that none of them runs alone at the end.
         vanished::scenes(),
         replay::scenes(),
         stateful::scenes(),

@@ -1,5 +1,5 @@
-//! Objects that nothing checked before they were stored: no webhook, and a schema that takes anything. Each is
-//! refused alone and by name, and everything else continues.
+//! Objects that were stored without any check: no webhook, and a schema that accepts everything. Each gets its own
+//! reason, and all other objects still work.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::harness::scene::{Ip, SOON, Scene};
 
 scenes![alone a_malformed_object_blocks_no_other_object];
 
-/// The CRDs with a schema that takes anything; what they were before.
+/// Replaces the CRDs by CRDs with a schema that accepts everything. Returns the former CRDs.
 async fn take_anything(scene: &Scene) -> Vec<Value> {
     let mut before = Vec::new();
     for name in ["ips.ip.wgtwo.com", "ipblocks.ip.wgtwo.com"] {
@@ -22,7 +22,7 @@ async fn take_anything(scene: &Scene) -> Vec<Value> {
         let mut open = crd.clone();
         open["spec"]["versions"][0]["schema"]["openAPIV3Schema"] =
             json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-        // Fields that no schema knows cannot be selected by.
+        // Selectable fields must be in the schema.
         open["spec"]["versions"][0]["selectableFields"] = Value::Null;
         replace(scene, &open).await;
         before.push(crd);
@@ -57,7 +57,7 @@ async fn mooring(scene: &Scene) -> Arc<Mooring> {
     scene.mooring_with(options).await
 }
 
-/// Blocks that no webhook and no schema would have let in, each with the reason that it is to say.
+/// Blocks that the webhook or the schema would refuse, each with its expected reason.
 fn blocks(scene: &Scene) -> Vec<(Value, &'static str)> {
     let right = json!({"cidr": scene.subnet.cidr, "subnetID": scene.subnet.id});
     let with = |change: Value| merged(right.clone(), &change);
@@ -85,7 +85,7 @@ fn blocks(scene: &Scene) -> Vec<(Value, &'static str)> {
     specs.into_iter().map(named).collect()
 }
 
-/// The same of IPs; `good` is one that has its address.
+/// The same for IPs. `good` is a correct IP.
 fn ips(scene: &Scene, block: &str, good: &Ip) -> Vec<(Value, &'static str)> {
     let specs = [
         ("no-address", json!({"address": "10.0.0.300"}), "Invalid"),
@@ -140,7 +140,7 @@ async fn store(scene: &Scene, objects: &[(Value, &str)]) {
         } else {
             scene.remember_block(name);
         }
-        // The open schema takes a moment to be in force.
+        // The API server needs some time until it uses the open schema.
         let sentence = format!("{name} is stored");
         scene
             .eventually(&sentence, SOON, async || {
@@ -155,7 +155,7 @@ async fn store(scene: &Scene, objects: &[(Value, &str)]) {
     }
 }
 
-/// Each has `Ready=False`, with its own reason and a message. All that do not are listed together.
+/// Waits until each object has `Ready=False` with its expected reason and a message. A failure lists all that do not.
 async fn expect_reasons(scene: &Scene, objects: &[(Value, &str)]) {
     scene
         .eventually("each has a reason why it is not ready", SOON, async || {
@@ -179,7 +179,7 @@ async fn expect_reasons(scene: &Scene, objects: &[(Value, &str)]) {
         .await;
 }
 
-/// Pods that claim to have come through admission, and did not.
+/// Creates pods with the labels and annotations of an admitted pod, but without admission.
 async fn store_pods(scene: &Scene, good: &Ip) {
     let pods = [
         (
@@ -234,7 +234,7 @@ async fn a_malformed_object_blocks_no_other_object(scene: &Scene) {
     store_pods(scene, &good).await;
     scene.guard_marks().await;
 
-    // A status without the place of the address: this does not mean nowhere, it is reported and counted.
+    // A status without the place of the address does not mean that the address is nowhere. It is reported and counted.
     let broken = scene
         .ip_with(
             "broken",
@@ -264,7 +264,7 @@ async fn a_malformed_object_blocks_no_other_object(scene: &Scene) {
     expect_reasons(scene, &broken_says).await;
     scene.expect_event("Invalid", &broken.name).await;
 
-    // Everything else continues, for this process and for one that starts with all of it.
+    // All other objects still work, for this process and for one that starts with these objects.
     scene.cluster().register_webhooks(&[&first]).await;
     scene.pod("good", &good).await;
     scene.expect_attached(&good, "good").await;
@@ -292,7 +292,7 @@ async fn a_malformed_object_blocks_no_other_object(scene: &Scene) {
         "two were asked for, in the right way"
     );
 
-    // Corrected, they are as good as any.
+    // After a correction, the objects work.
     scene.cluster().unregister_webhooks().await;
     let right = json!({"spec": {"address": scene.address(12), "block": block}});
     scene.patch("IP", &scene.named("no-address"), &right).await;

@@ -1,4 +1,4 @@
-//! A pod is tied to an IP by its annotation, through admission, and by nothing else.
+//! Only the annotation, through admission, ties a pod to an IP.
 
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ async fn a_label_or_a_uid_without_the_annotation_is_refused(scene: &Scene) {
         json!({"annotations": {"ip.wgtwo.com/ip-uid": uid}}),
     ] {
         let said = scene.would_create(&with(scene, "marked", &marks)).await;
-        // Whether there is such an IP is not told.
+        // The refusal does not show whether such an IP exists.
         said.rejected(&[
             &format!("pod {}/marked", scene.name),
             "which Mooring puts on a pod",

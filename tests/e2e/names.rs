@@ -1,4 +1,5 @@
-//! The names that a user types mean our kinds, besides `IPAddress` of Kubernetes, and the columns are readable.
+//! The names that users type in kubectl mean our kinds, although Kubernetes has the kind `IPAddress`. Also checks the
+//! columns.
 
 use serde_json::Value;
 
@@ -11,7 +12,7 @@ scenes![
     shared ips_are_found_by_address_and_by_node,
 ];
 
-/// The words of a table's head; columns are at least two blanks apart.
+/// The column names of a table.
 fn head(table: &str) -> Vec<&str> {
     let first = table.lines().next().unwrap_or_default();
     first.split_whitespace().collect()
@@ -39,7 +40,7 @@ async fn every_name_of_the_kind_ip_means_ours(scene: &Scene) {
         described.contains("ip.wgtwo.com/v1alpha1") && described.contains(&ip.address),
         "{described}"
     );
-    // Core's own is still reached by its own name.
+    // The kind `IPAddress` of Kubernetes keeps its name.
     let reserved = scene
         .kubectl(&format!("get ipaddress {} -o name", ip.address))
         .await;
@@ -85,7 +86,7 @@ async fn columns_are_as_documented(scene: &Scene) {
             async || {
                 let shown = table(format!("get ipblocks {block} --no-headers")).await;
                 let row: Vec<&str> = shown.split_whitespace().collect();
-                // Of a /24 AWS keeps five.
+                // AWS reserves five addresses of a /24.
                 let counts = ["251", "1", "0", "250", "True"];
                 if row.get(3..8) == Some(&counts[..]) {
                     Ok(())
@@ -97,7 +98,7 @@ async fn columns_are_as_documented(scene: &Scene) {
         .await;
 }
 
-/// Fields of an object's schema that have no description, by path.
+/// Collects the paths of the fields of a schema that have no description.
 fn undescribed(schema: &Value, path: &str, found: &mut Vec<String>) {
     for (name, field) in schema["properties"].as_object().into_iter().flatten() {
         let path = format!("{path}.{name}");
@@ -130,7 +131,7 @@ async fn every_field_is_described(scene: &Scene) {
         }
         assert!(found.is_empty(), "no description in {name}: {found:?}");
     }
-    // The API server publishes a kind's schema a moment after it serves the kind.
+    // The API server publishes the schema of a kind some time after it serves the kind.
     scene
         .eventually(
             "kubectl explain knows the field",

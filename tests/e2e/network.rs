@@ -17,11 +17,11 @@ scenes![
     alone holders_stay_while_ec2_is_unreachable_and_work_continues_afterwards,
 ];
 
-/// A watch that says nothing for longer than the server lets it last is given up after 50 s; this machine may be
-/// slow to say so.
+/// A watch without events is closed after 50 s, which is longer than the server timeout of a watch. The rest is a
+/// reserve for a slow machine.
 const NOTICED: Duration = Duration::from_secs(75);
 
-/// Mooring behind a network that can fail, and a Deployment's pod that has its address.
+/// Mooring behind a network that can fail, and a Deployment whose pod has its address.
 struct Behind {
     network: Arc<Toxiproxy>,
     mooring: Arc<Mooring>,
@@ -59,7 +59,7 @@ async fn behind(scene: &Scene) -> Behind {
     }
 }
 
-/// The pod is force-deleted, and its successor is on the other node; Mooring receives no event of either.
+/// Force-deletes the pod, and waits for its successor on the other node. Mooring receives no event of this.
 async fn succeeded(scene: &Scene, behind: &Behind) -> String {
     scene.roll_out("web", &on(&behind.nodes[1])).await;
     scene
@@ -70,7 +70,7 @@ async fn succeeded(scene: &Scene, behind: &Behind) -> String {
         .await
         .success();
     scene.expect_pod_gone(&behind.pod).await;
-    // The old ReplicaSet may put a pod of its own in the place of the one that it lost, for a moment.
+    // The old ReplicaSet can create a replacement for a short time, so only pods on the other node count.
     let there = behind.nodes[1].name.as_str();
     scene
         .eventually("the successor is on the other node", SOON, async || {
@@ -81,7 +81,7 @@ async fn succeeded(scene: &Scene, behind: &Behind) -> String {
         .await
 }
 
-/// What Mooring says from here on.
+/// The log of Mooring since this position.
 fn said_since(mooring: &Mooring, mark: usize) -> String {
     mooring.log().split_off(mark)
 }
@@ -92,7 +92,7 @@ async fn a_half_open_watch_is_detected_and_the_holder_is_read_before_a_detach(sc
     behind.network.poison(link, Toxic::BlackHole).await;
     let mark = behind.mooring.log().len();
     let new = succeeded(scene, &behind).await;
-    // Nothing ends the old connections: they are given up, all of them, for being silent.
+    // The old connections stay open, so Mooring must close each of them because it receives nothing.
     for kind in ["Ip", "Block", "Pod", "Node", "Reservation"] {
         scene
             .eventually(
@@ -115,7 +115,7 @@ async fn a_half_open_watch_is_detected_and_the_holder_is_read_before_a_detach(sc
     scene
         .expect_attached_within(&behind.ip, &new, Duration::from_mins(1))
         .await;
-    // By quorum: a GET without a resourceVersion, which said that the holder is gone, came before the Unassign.
+    // A quorum read (a GET without a resourceVersion) answered 404 for the holder before the Unassign.
     let unassigned = scene.mutations().await[1].clone();
     assert_eq!(unassigned.action, "UnassignPrivateIpAddresses");
     let path = format!("/api/v1/namespaces/{}/pods/{}", scene.name, behind.pod);
@@ -142,7 +142,7 @@ async fn an_expired_watch_lists_again_and_finds_deletions(scene: &Scene) {
     let mark = behind.mooring.log().len();
     let new = succeeded(scene, &behind).await;
     scene.cluster().delete_node(&spare.name).await;
-    // One that starts remembers nothing of what was before: an older watch is answered with 410.
+    // A new API server has no old events, so it answers an older watch with 410.
     scene.rights_were_away.store(true, Ordering::Relaxed);
     scene.cluster().restart_api_server().await;
     behind.network.heal(link).await;
@@ -155,7 +155,7 @@ async fn an_expired_watch_lists_again_and_finds_deletions(scene: &Scene) {
         .expect_attached_within(&behind.ip, &new, Duration::from_mins(2))
         .await;
     scene.expect_event("Moved", &behind.ip.name).await;
-    // A node is never read for being gone: only the new list tells.
+    // Mooring never reads a node to find out whether it is gone, so the change comes from the new list.
     expect_nodes(scene, 2).await;
 }
 
@@ -196,7 +196,7 @@ async fn a_rollout_over_a_slow_and_resetting_network_costs_no_extra_call(scene: 
     for link in [Toxiproxy::API_SERVER, Toxiproxy::EC2] {
         behind.network.poison(link, Toxic::Reset).await;
     }
-    // Idle connections are reset when something next goes through them.
+    // An idle connection is reset only at its next use.
     let errors = async || {
         let name = "mooring_reconcile_errors_total";
         behind.mooring.metric(name, &[]).await
@@ -214,7 +214,7 @@ async fn a_rollout_over_a_slow_and_resetting_network_costs_no_extra_call(scene: 
     scene
         .expect_attached_within(&behind.ip, &new, Duration::from_mins(1))
         .await;
-    // A call whose answer was lost may be repeated, onto the same interface; nothing else is done.
+    // A call without an answer can be repeated for the same interface. No other call is made.
     let [a, b] = &behind.nodes;
     let mut done: Vec<(String, Option<String>)> = scene
         .mutations()
@@ -241,7 +241,7 @@ async fn holders_stay_while_ec2_is_unreachable_and_work_continues_afterwards(sce
         .network
         .poison(Toxiproxy::EC2, Toxic::BlackHole)
         .await;
-    // Not answered, until what was seen last is too old to act on; then refused.
+    // First EC2 does not answer, until the last inventory is too old for decisions. Then connections are refused.
     unanswered(scene, &behind.mooring, 3.0).await;
     behind.network.cut(Toxiproxy::EC2).await;
     // A new pod, and a rollout of the one that has its address.
@@ -260,7 +260,7 @@ async fn holders_stay_while_ec2_is_unreachable_and_work_continues_afterwards(sce
     scene.expect_attached(&behind.ip, &behind.pod).await;
     assert_eq!(scene.mutations().await.len(), 1);
     behind.network.heal(Toxiproxy::EC2).await;
-    // It is asked again after half a minute at most.
+    // Mooring calls EC2 again after 30 s at the latest.
     let limit = Duration::from_secs(90);
     scene.expect_attached_within(&behind.ip, &new, limit).await;
     scene.expect_attached_within(&second, "second", limit).await;

@@ -14,8 +14,8 @@ scenes![
 /// The number of files that are applied in parallel.
 const SIDE_BY_SIDE: usize = 2;
 
-/// A block of sixteen addresses in a range `prefix` (a /16 as `10.98.`) that no other scene has, an IP in it, and a
-/// pod that asks for it; what they are called, and the pod.
+/// A block of sixteen addresses in a range `prefix` (a /16, written as `10.98.`) that no other scene has, an IP in it,
+/// and a pod that asks for it. Returns the name of block and IP, the name of the pod, and the objects.
 fn objects(
     scene: &Scene,
     prefix: &str,
@@ -35,7 +35,7 @@ fn objects(
     (name, pod, objects)
 }
 
-/// The pod was given the UID of the IP that it asks for.
+/// Checks that the pod got the UID of the IP that it asks for.
 async fn meant(scene: &Scene, ip: &str, pod: &str) -> Result<(), String> {
     let pod = scene.get("Pod", pod).await.expect("it was just created");
     let object = scene.get("IP", ip).await.expect("it was just created");
@@ -56,7 +56,8 @@ async fn block_ip_and_pod_in_one_file_are_applied_in_50_of_50_attempts(scene: &S
         let file = objects.map(|object| object.to_string()).join("\n---\n");
         let apply = ["apply", "-f", "-"];
         let mut said = scene.cluster().kubectl_with(apply, &file).await;
-        // On a busy machine the API server can be too late for a review, which says to try again. That is not a race.
+        // On a busy machine the API server can answer a read of a review too late. The refusal then asks for a retry.
+        // That is not the race that this scene looks for.
         for _ in 0..9 {
             if !said.stderr.contains("no answer within") {
                 break;
@@ -82,7 +83,7 @@ async fn block_ip_and_pod_in_one_file_are_applied_in_50_of_50_attempts(scene: &S
 }
 
 async fn block_ip_and_pod_in_quick_sequence_are_accepted(scene: &Scene) {
-    // Faster than kubectl, and so often faster than the webhook's watch.
+    // These requests are faster than kubectl, so they are often faster than the watch of the webhook.
     let prefix = "10.97.";
     let subnet = scene.cluster().add_subnet(&format!("{prefix}0.0/16")).await;
     scene.prefixes.lock().unwrap().push(prefix.to_owned());

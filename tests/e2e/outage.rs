@@ -1,4 +1,4 @@
-//! The API server goes away for a while.
+//! The API server is away for some time.
 
 use std::sync::atomic::Ordering;
 
@@ -32,8 +32,8 @@ async fn a_restart_of_the_api_server_detaches_nothing(scene: &Scene) {
         1,
         "cannot list is never gone"
     );
-    // And it continues. A pod that was deleted without a watch counts as gone only after a minute, so the
-    // watch is seen to work first.
+    // Mooring still works. The second pod shows that the watch works: a deletion that no watch shows counts only after
+    // a minute.
     let second = scene.ip("second", 11).await;
     scene.pod("second", &second).await;
     scene.expect_attached(&second, "second").await;

@@ -1,4 +1,4 @@
-//! What a pod that asks for an address is given when it is created: exactly that, once, and nothing else.
+//! The additions to a pod that asks for an address: exactly these, only once, and nothing else.
 
 use serde_json::{Value, json};
 
@@ -20,7 +20,7 @@ pub const UID: &str = "ip.wgtwo.com/ip-uid";
 const TERMS: &str =
     "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms";
 
-/// A block whose failover takes 45 s, and an IP in it.
+/// Creates a block with `failoverAfter: 45s`, and an IP in it.
 async fn offered(scene: &Scene) -> (String, Ip) {
     let block = scene.block_with(&json!({"failoverAfter": "45s"})).await;
     (block, scene.ip("web", 10).await)
@@ -66,7 +66,7 @@ async fn a_pod_gets_exactly_the_additions_it_needs(scene: &Scene) {
     }
 }
 
-/// A pod without what belongs to one object alone.
+/// The pod without the fields that identify one object.
 pub fn anonymous(mut pod: Value) -> Value {
     for field in [
         "uid",
@@ -80,7 +80,7 @@ pub fn anonymous(mut pod: Value) -> Value {
     pod
 }
 
-/// What a careful user may say of a pod.
+/// Pod fields that a careful user sets.
 fn rich() -> Value {
     json!({
         "metadata": {
@@ -117,7 +117,7 @@ async fn the_own_fields_of_a_pod_stay(scene: &Scene) {
     );
     let with = anonymous(scene.would_create(&asking).await.accepted_silently());
     let mut without = anonymous(scene.would_create(&silent).await.accepted_silently());
-    // What is given, put into the pod that was given nothing: nothing else may differ.
+    // The pod without an IP plus the additions must be equal to the pod with an IP.
     without["metadata"]["labels"][IP] = ip.name.clone().into();
     without["metadata"]["annotations"][IP] = ip.name.clone().into();
     without["metadata"]["annotations"][UID] = uid.into();
@@ -175,7 +175,7 @@ async fn only_default_tolerations_are_shortened(scene: &Scene) {
         .await;
     let pod = pod.accepted_silently();
     assert_eq!(pod["spec"]["tolerations"], json!([own, away(45)[0]]));
-    // A toleration of everything without a limit is a decision of the user too.
+    // A toleration of all taints without a limit is a decision of the user too, so it stays.
     let every = json!({"operator": "Exists"});
     let pod = json!({"spec": {"tolerations": [every]}});
     let pod = scene

@@ -1,4 +1,5 @@
-//! Pods that cannot have the address that they ask for are refused, with a way out; and live pods are guarded.
+//! Pods that cannot get the address that they ask for are refused with a remedy. Labels and annotations of Mooring on
+//! existing pods are protected.
 
 use serde_json::{Value, json};
 
@@ -27,14 +28,14 @@ async fn a_missing_ip_and_a_forbidden_one_have_the_same_message(scene: &Scene) {
         let said = scene.would_create(&pod).await;
         said.rejected(&[annotation, "does not exist, or", "may not use it"])
     };
-    // What can name nothing is not repeated.
+    // The refusal does not repeat a text that cannot be a name.
     let long = "x".repeat(100);
     let said = scene
         .would_create(&scene.pod_asking("web", &long, &json!({})))
         .await;
     let message = said.rejected(&["has 100 characters", "kubectl get ips"]);
     assert!(!message.contains(&long), "{message}");
-    // The IP itself is for others; its block is; each by name and by address.
+    // Either the IP or its block does not allow the namespace. Each is asked for by name and by address.
     let theirs = json!({"address": scene.address(10), "allowedNamespaces": ["elsewhere"]});
     let in_closed = json!({"address": format!("{prefix}10")});
     let allocated = json!({"block": closed});
@@ -55,7 +56,7 @@ async fn a_missing_ip_and_a_forbidden_one_have_the_same_message(scene: &Scene) {
         }
         assert_eq!(before, after);
     }
-    // Opened to this namespace, it is had.
+    // After the IP allows this namespace, the pod is accepted.
     let name = scene.named("a");
     let open = json!({"spec": {"allowedNamespaces": ["elsewhere", scene.name]}});
     scene.changes("IP", &name, &open).await.accepted();
@@ -132,7 +133,7 @@ async fn a_pod_that_cannot_run_on_nodes_of_the_block_is_refused(scene: &Scene) {
     let linux = json!({"matchExpressions": [{"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}]});
     let said = ask(required(json!([without]))).await;
     said.rejected(&[&label, &block, "node affinity"]);
-    // One alternative that fits is enough.
+    // One term that fits is enough.
     ask(required(json!([without, linux])))
         .await
         .accepted_silently();
@@ -195,7 +196,7 @@ async fn a_similar_annotation_is_refused_and_its_owner_sees_why(scene: &Scene) {
         let said = format!("annotation {key} is not known: did you mean ip.wgtwo.com/{meant}?");
         scene.would_create(&pod).await.rejected(&[&said]);
     }
-    // A Deployment is accepted, and has no pods: `kubectl describe rs` shows why.
+    // A Deployment with such a template is accepted, but gets no pods. `kubectl describe rs` shows the reason.
     let resembling = json!({IP: null, "ip.wgtwo.com/IP": ip.name});
     let template = json!({"template": {"metadata": {"annotations": resembling}}});
     scene.deployment_with("web", &ip, &template).await;
@@ -248,7 +249,7 @@ async fn marks_of_a_running_pod_are_protected(scene: &Scene) {
             &["label ip.wgtwo.com/ip", as_it_is],
         ),
     ];
-    // Annotations and labels can be changed through a subresource as well.
+    // Annotations and labels can be changed through a subresource too.
     for what in ["web", "web/status"] {
         for (change, parts) in &denied {
             scene
@@ -276,7 +277,7 @@ async fn marks_of_a_running_pod_are_protected(scene: &Scene) {
             .await
             .accepted_silently();
     }
-    // Removed for real: only the controller takes off the rest, last.
+    // The annotation is removed without a dry run. Only the controller removes the label and the UID, as its last step.
     let removed = scene
         .changes("Pod", "web", &marked(IP, Value::Null))
         .await

@@ -1,4 +1,5 @@
-//! An address that EC2 has given to a new interface as its primary one: no call gets it off, so nothing waits for one.
+//! EC2 gave the address to a new interface as its primary address. No call can remove it, so Mooring must not wait for
+//! a detach.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ scenes![
     shared an_ip_with_a_primary_address_waits_until_the_interface_is_deleted,
 ];
 
-/// A new interface with this address as its primary one.
+/// Creates an interface with this primary address.
 async fn interface_with(scene: &Scene, address: &str) -> String {
     let parameters = [
         ("SubnetId", scene.subnet.id.as_str()),
@@ -35,7 +36,7 @@ async fn delete_interface(scene: &Scene, interface: &str) {
         .await;
 }
 
-/// The message says who has the address and what to do, and nothing that cannot help.
+/// The message names the interface and a remedy, and no remedy that does not work.
 fn expect_helpful(message: &str, interface: &str) {
     for part in [interface, "primary address", "choose another address"] {
         assert!(message.contains(part), "{part:?} is not in: {message}");
@@ -47,7 +48,8 @@ async fn take_from_does_not_take_a_primary_address_and_the_ip_can_be_deleted(sce
     let block = scene.block().await;
     let node = scene.node("a").await;
     scene.expect_labelled(&node.name, &block).await;
-    // Reserved while EC2 had it nowhere, which is all that AWS looks at.
+    // The address is reserved while it is on no interface. AWS knows no reservations, so it can give the address to an
+    // interface.
     let ip = scene.ip("web", 10).await;
     let interface = interface_with(scene, &ip.address).await;
     scene.pod_with("web", &ip, &on(&node)).await;
@@ -57,7 +59,7 @@ async fn take_from_does_not_take_a_primary_address_and_the_ip_can_be_deleted(sce
     expect_helpful(&message, &interface);
     let taken = json!({"metadata": {"annotations": {"ip.wgtwo.com/take-from": interface}}});
     scene.patch("IP", &ip.name, &taken).await;
-    // Two inventories and more.
+    // Longer than two inventories.
     let period = Duration::from_secs(3);
     scene
         .remains("nothing is claimed there", period, async || {
@@ -93,7 +95,7 @@ async fn an_ip_with_a_primary_address_waits_until_the_interface_is_deleted(scene
     let spec = json!({"address": scene.address(10)});
     let ip = scene.ip_unreserved("web", &spec).await;
     scene.pod("web", &ip).await;
-    // Whether an inventory has shown it before the address was reserved, or not.
+    // The reason is the same whether an inventory showed the address before the reservation or not.
     let message = scene
         .expect_reason("IP", &ip.name, "Ready", "False", "AddressInUse")
         .await;

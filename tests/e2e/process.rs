@@ -1,4 +1,4 @@
-//! What the process says of itself: health, readiness, metrics.
+//! The health, readiness and metrics endpoints of the process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -20,7 +20,7 @@ async fn ask(mooring: &Mooring, path: &str) -> Result<HttpAnswer, String> {
 }
 
 async fn without_an_api_server_it_is_healthy_and_not_ready(scene: &Scene) {
-    // A kubeconfig that leads nowhere.
+    // A kubeconfig with an address where nothing listens.
     let port = mooring_cluster::free_port();
     let nowhere = std::fs::read_to_string(scene.cluster().kubeconfig()).unwrap();
     let nowhere = nowhere.replace(scene.cluster().url(), &format!("https://127.0.0.1:{port}"));
@@ -89,12 +89,12 @@ async fn set_ca_bundle(scene: &Scene, bundle: &Value) {
     scene.cluster().kubectl(words).await.success();
 }
 
-/// Makes the API server trust another CA until the replica has reported it; then the right one again.
+/// Makes the API server trust another CA until the replica has reported that, then restores the right CA.
 pub async fn distrust_for_a_while(scene: &Scene, mooring: &Mooring) {
     let get = format!("get {CONFIGURATION} -o json");
     let read: Value = serde_json::from_str(&scene.kubectl(&get).await.success()).unwrap();
     let before = read.pointer(BUNDLE).unwrap();
-    // Of the same name.
+    // A CA that did not issue the certificate of the replica.
     let other = rcgen::generate_simple_self_signed(["other".to_owned()]).unwrap();
     let other = k8s_openapi::ByteString(other.cert.pem().into_bytes());
     set_ca_bundle(scene, &serde_json::to_value(other).unwrap()).await;
@@ -105,7 +105,7 @@ pub async fn distrust_for_a_while(scene: &Scene, mooring: &Mooring) {
     expect_ready(scene, mooring, 200).await;
 }
 
-/// An Event about the replica's pod, which `kubectl describe pods` shows: it finds them by the pod's uid.
+/// Waits for an Event about the pod of the replica. `kubectl describe pods` finds such Events by the UID of the pod.
 async fn expect_own_event(scene: &Scene, reason: &str) {
     scene
         .eventually("an Event of its pod tells it", SOON, async || {
@@ -132,7 +132,7 @@ async fn expect_own_event(scene: &Scene, reason: &str) {
         .await;
 }
 
-/// The files in its directory do not match: it reports that, and still serves the old pair.
+/// If certificate and key in the directory do not match, the replica reports that, and still serves the old pair.
 async fn expect_broken_pair_refused(scene: &Scene, mooring: &Mooring) {
     let key = mooring.certificates().join("tls.key");
     let before = std::fs::read(&key).unwrap();
@@ -145,7 +145,7 @@ async fn expect_broken_pair_refused(scene: &Scene, mooring: &Mooring) {
     std::fs::write(&key, before).unwrap();
 }
 
-/// A replica that looks often whether its certificate is trusted, and whose Events are about a pod.
+/// Options of a replica that often checks whether its certificate is trusted, and that knows its pod for Events.
 pub fn frequent_checks() -> MooringOptions {
     MooringOptions {
         arguments: vec!["--cert-interval=200ms".to_owned()],
@@ -186,10 +186,10 @@ async fn after_sigterm_it_is_not_ready_and_answers_until_it_has_drained(scene: &
         })
         .await;
     assert_eq!(ask(&mooring, "/healthz").await.unwrap().code, 200);
-    // The webhook still answers: clients that route to it do not know of the end yet.
+    // The webhook still answers, because clients can still send requests to it.
     let pod = scene.pod_asking("web", &ip.name, &json!({}));
     scene.would_create(&pod).await.accepted();
-    // The Lease is given back before the drain is over, so that the other replica need not wait.
+    // The Lease is released before the drain ends, so that the other replica does not have to wait.
     scene
         .eventually("the Lease is given back", SOON, async || {
             let lease = scene.get("Lease", "mooring").await.ok_or("no Lease")?;
@@ -202,7 +202,7 @@ async fn after_sigterm_it_is_not_ready_and_answers_until_it_has_drained(scene: &
         })
         .await;
     assert!(mooring.process().ended().is_none(), "it drains");
-    // Not told again: a second signal would end it at once.
+    // No second signal here: it would end the process at once.
     let status = scene
         .eventually("it has drained and ends", SOON, async || {
             mooring.process().ended()
@@ -213,7 +213,7 @@ async fn after_sigterm_it_is_not_ready_and_answers_until_it_has_drained(scene: &
     scene.mooring().await;
 }
 
-/// The families of a text in `OpenMetrics`' form, by name with their type; every line is checked.
+/// Parses a text in `OpenMetrics` format and checks every line. Returns the metric families with their types.
 fn families(text: &str) -> BTreeMap<String, String> {
     let mut types = BTreeMap::new();
     let mut helped = BTreeSet::new();
@@ -242,7 +242,7 @@ fn families(text: &str) -> BTreeMap<String, String> {
     types
 }
 
-/// One sample: a name of a family that was announced, labels, a number.
+/// Checks one sample: the name of a declared family, labels, a number.
 fn sample(line: &str, types: &BTreeMap<String, String>) {
     let (series, value) = line
         .rsplit_once(' ')
@@ -300,7 +300,7 @@ async fn every_documented_metric_exists_and_is_well_formed(scene: &Scene) {
             for state in ["reserved", "claimed", "attached", "deleting"] {
                 seen.push(count("mooring_addresses", state).await);
             }
-            // Primary addresses cannot be reserved; together they are the capacity of the block.
+            // Primary addresses count as foreign. All states together are the capacity of the block.
             let others = count("mooring_addresses", "foreign").await;
             seen.push(others + count("mooring_addresses", "free").await);
             if others > 0.5 && seen == [0.0, 0.0, 1.0, 0.0, 250.0] {
@@ -357,10 +357,10 @@ async fn every_documented_metric_exists_and_is_well_formed(scene: &Scene) {
         text.contains("mooring_reconcile_errors_total{reason=\"Denied\"}"),
         "{text}"
     );
-    // A year's certificate or less, and not one that has ended.
+    // The certificate has an expiry time in the present era, not 0.
     let expiry = count("mooring_webhook_certificate_expiry_timestamp_seconds", &[]).await;
     assert!(expiry > 1_700_000_000.0, "{expiry}");
-    // Cardinality follows the blocks, not the pods and IPs.
+    // The cardinality depends on the number of blocks, not of pods and IPs.
     assert!(
         !text.contains(&ip.name) && !text.contains(&ip.address),
         "{text}"

@@ -1,4 +1,4 @@
-//! When nothing changes, nothing is done.
+//! At rest, Mooring reads and writes nothing except its inventories.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ async fn at_rest_nothing_is_written_and_each_subnet_is_listed_once_a_period(scen
     let block = scene.block().await;
     scene.expect_labelled(&a.name, &block).await;
     scene.expect_labelled(&b.name, &block).await;
-    // One attached, one that waits for it, one that is only reserved.
+    // One attached IP, one pod that waits for it, and one IP that is only reserved.
     let (held, _spare) = (scene.ip("held", 10).await, scene.ip("spare", 11).await);
     scene.pod("web", &held).await;
     scene.expect_attached(&held, "web").await;
@@ -53,7 +53,7 @@ async fn at_rest_nothing_is_written_and_each_subnet_is_listed_once_a_period(scen
         .map(|event| &event.uri)
         .collect();
     assert!(read.is_empty(), "objects that were read: {read:?}");
-    // One block, one page: once a period. A slow machine makes periods longer, never shorter.
+    // One block with one page: one call per period. On a slow machine periods are longer, never shorter.
     let most = elapsed.as_millis() / PERIOD.as_millis() + 1;
     assert!(
         u128::from(costs.describes) <= most,
@@ -61,7 +61,8 @@ async fn at_rest_nothing_is_written_and_each_subnet_is_listed_once_a_period(scen
     );
 }
 
-/// Only the controller watches `IPNode`s, and kube-controller-manager watches every kind alike.
+/// Compares with the watches of `IPNode`s, because only the controller watches them. kube-controller-manager watches
+/// every kind the same.
 async fn webhook_and_controller_of_a_process_share_one_watch_of_each_kind(scene: &Scene) {
     scene
         .eventually("as many watches of each kind", SOON, async || {
@@ -87,7 +88,7 @@ async fn webhook_and_controller_of_a_process_share_one_watch_of_each_kind(scene:
         .await;
 }
 
-/// Waits until a whole period has passed without a write: the last Event after the start is written.
+/// Waits for a whole period without a write, so that the last Event after the start is written.
 async fn quiet_for_a_period(scene: &Scene) {
     scene
         .eventually("a period without a write", SOON, async || {

@@ -1,5 +1,5 @@
-//! The commands of the README and of docs/ do what they say: install beside cert-manager or without it, apply the
-//! example, uninstall in order.
+//! Runs the commands of the README and of docs/: install with cert-manager or without it, apply the example, uninstall
+//! in order.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -25,7 +25,7 @@ pub fn page(path: &str) -> String {
         .unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// The fenced blocks of a language under a heading of a page, in order.
+/// The fenced code blocks in a language under a heading of a page, in order.
 pub fn blocks(path: &str, heading: &str, language: &str) -> Vec<String> {
     let text = page(path);
     let (_, section) = text
@@ -40,7 +40,7 @@ pub fn blocks(path: &str, heading: &str, language: &str) -> Vec<String> {
         .collect()
 }
 
-/// Runs lines as a user's shell does, in the repository, and fails at the first one that fails.
+/// Runs lines in a shell in the repository, as a user does. The first line that fails ends it.
 pub async fn shell(scene: &Scene, lines: &str) -> std::process::Output {
     let kubectl = control_plane_binary("kubernetes", "kubectl");
     let path = format!(
@@ -64,7 +64,7 @@ pub async fn shell(scene: &Scene, lines: &str) -> std::process::Output {
     shell.wait_with_output().await.unwrap()
 }
 
-/// A kubectl line of a page as arguments; a folder is one of the repository.
+/// The arguments of a kubectl line of a page. Folders are relative to the repository.
 pub fn arguments(line: &str) -> Vec<String> {
     let words = line
         .strip_prefix("kubectl ")
@@ -80,7 +80,7 @@ pub fn arguments(line: &str) -> Vec<String> {
     words.split_whitespace().map(absolute).collect()
 }
 
-/// Each line of a block that has nothing but kubectl commands.
+/// Runs each line of a block that has only kubectl commands.
 async fn run(scene: &Scene, block: &str) {
     for line in block.lines() {
         scene.cluster().kubectl(arguments(line)).await.success();
@@ -106,7 +106,7 @@ async fn expect_uninstalled(scene: &Scene) {
 
 async fn the_commands_of_the_documentation_install_and_uninstall(scene: &Scene) {
     let _cert_manager = CertManager::start(scene.cluster()).await;
-    // Where the replicas run.
+    // The replicas run on this node.
     scene.node("a").await;
     let [install] = blocks(README, "## Install", "sh")
         .try_into()
@@ -140,7 +140,8 @@ async fn without_cert_manager_the_commands_install_and_uninstall(scene: &Scene) 
 }
 
 async fn the_example_of_the_readme_is_accepted(scene: &Scene) {
-    // The subnet's id is the only thing in it that a reader has to replace; the Deployment goes elsewhere.
+    // A reader has to replace only the id of the subnet. The test also replaces names and addresses of cluster-scoped
+    // objects.
     let [example] = blocks(README, "## First IP", "yaml")
         .try_into()
         .expect("one example");
@@ -169,7 +170,7 @@ async fn the_example_of_the_readme_is_accepted(scene: &Scene) {
     std::fs::remove_file(&file).unwrap();
     let reserved = scene.expect_condition("IP", &ip, "Reserved", "True");
     reserved.await;
-    // In the order in which nothing is refused: a block is deleted when it has no IP.
+    // In an order in which nothing is refused: a block can be deleted only when it has no IP.
     let block = scene.named("partners");
     for object in [
         ["deployment", "gateway"],
@@ -177,7 +178,7 @@ async fn the_example_of_the_readme_is_accepted(scene: &Scene) {
         ["ipblocks.ip.wgtwo.com", &block],
     ] {
         let delete = ["-n", scene.name.as_str(), "delete", "--timeout=30s"];
-        // On a busy machine the webhook can say: try again in a moment.
+        // On a busy machine the webhook can ask for a retry.
         scene
             .eventually("it is deleted", SOON, async || {
                 let arguments = delete.into_iter().chain(object);

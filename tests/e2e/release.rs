@@ -1,4 +1,4 @@
-//! A pod that no longer needs its address gives it back.
+//! A pod that no longer needs its address releases it.
 
 use serde_json::json;
 
@@ -113,7 +113,7 @@ async fn a_stuck_pod_on_a_healthy_node_keeps_its_address(scene: &Scene) {
     // Reported while the holder runs: for a holder that is being deleted there is no Event.
     scene.expect_event("ClaimedByOther", "heir").await;
     scene.delete("Pod", "web").await;
-    // Longer than the block's failoverAfter and the pod's grace period (2 s).
+    // Longer than `failoverAfter` of the block and the grace period of the pod (2 s).
     scene
         .remains(
             "the pod that may still be talking has it",
@@ -146,7 +146,7 @@ async fn a_force_deleted_pod_is_followed_by_its_successor(scene: &Scene) {
         .success();
     let new = scene.new_pod("web", &[&old]).await;
     let after = scene.expect_attached(&ip, &new).await;
-    // Off the old interface first: with `reassign: false` EC2's refusal is the fence.
+    // The Unassign comes first: with `reassign: false` the refusal of EC2 guards the attach.
     let (from, to) = (
         &before["status"]["networkInterfaceID"],
         &after["status"]["networkInterfaceID"],

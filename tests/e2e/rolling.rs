@@ -1,5 +1,5 @@
-//! Two replicas behind their Service, restarted in turn as a rollout does, while pods are created: the API server
-//! chooses among the endpoints, and the test is the kubelet that withdraws and adds them.
+//! Two replicas behind their Service are restarted in turn, as in a rollout, while pods are created. The API server
+//! chooses among the endpoints. The test removes and adds the endpoints, as Kubernetes does.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -17,13 +17,13 @@ scenes![apart no_admission_fails_while_the_replicas_are_restarted_in_turn];
 const NAMESPACE: &str = "mooring-system";
 /// The number of restarts; `make verify` sets a higher one.
 const RESTARTS: usize = 5;
-/// How long a replica answers on after SIGTERM: shorter than in `config/default`.
+/// The time for which a replica still answers after SIGTERM. It is shorter than in `config/default`.
 const DRAIN: Duration = Duration::from_secs(2);
-/// 50 pods a second, as far as the machine keeps up.
+/// 50 pods per second, if the machine is fast enough.
 const PAUSE: Duration = Duration::from_millis(20);
 const AT_A_TIME: usize = 20;
 
-/// Where a replica listens, in the network that a scene `apart` has.
+/// The address of a replica in the network namespace of a scene `apart`.
 pub fn address(number: u8) -> Ipv4Addr {
     Ipv4Addr::new(10, 231, 0, number)
 }
@@ -38,7 +38,7 @@ async fn replica(scene: &Scene, number: u8) -> Arc<Mooring> {
     scene.mooring_with(options).await
 }
 
-/// The Service's endpoints, as the endpoint controller writes them.
+/// Writes the endpoints of the Service, as the endpoint slice controller does.
 pub async fn publish(scene: &Scene, ready: &[u8]) {
     let endpoints: Vec<Value> = [1, 2]
         .iter()
@@ -59,7 +59,7 @@ pub async fn publish(scene: &Scene, ready: &[u8]) {
     scene.cluster().apply(&slice.to_string()).await;
 }
 
-/// Service and webhook configurations as a folder of the repository has them. The endpoints are the test's.
+/// Applies the Service and the webhook configurations of a folder of the repository. The test writes the endpoints.
 pub async fn register(scene: &Scene, folder: &str, change: impl Fn(&mut Value)) {
     for mut object in kustomized(scene, folder).await {
         if object["kind"] == "Service" {
@@ -73,7 +73,7 @@ pub async fn register(scene: &Scene, folder: &str, change: impl Fn(&mut Value)) 
     }
 }
 
-/// How long `config/default` has a kubelet wait before it tells a replica to end.
+/// The time that the kubelet waits before SIGTERM (`preStop` in `config/default`).
 async fn pre_stop(scene: &Scene) -> Duration {
     let objects = kustomized(scene, "config/default").await;
     let mut deployments = objects.iter().filter(|it| it["kind"] == "Deployment");
@@ -83,7 +83,7 @@ async fn pre_stop(scene: &Scene) -> Duration {
     Duration::from_secs(seconds.expect("it waits"))
 }
 
-/// Creates pods, 50 a second, until told to stop.
+/// Creates 50 pods per second until `stop` is set.
 pub async fn create_on(scene: &Scene, ip: &str, stop: &AtomicBool, created: &AtomicUsize) {
     let create = async || {
         let pod = scene.pod_asking("web", ip, &json!({}));
@@ -103,7 +103,7 @@ pub async fn create_on(scene: &Scene, ip: &str, stop: &AtomicBool, created: &Ato
     while futures::StreamExt::next(&mut running).await.is_some() {}
 }
 
-/// The rate per second since then.
+/// The rate per second since `begin`.
 pub fn rate(count: usize, begin: Instant) -> String {
     let seconds = usize::try_from(begin.elapsed().as_secs()).expect("a test ends");
     format!("{} a second,", count / seconds.max(1))
@@ -131,11 +131,11 @@ async fn no_admission_fails_while_the_replicas_are_restarted_in_turn(scene: &Sce
             let old = &mut replicas[usize::from(number - 1)];
             let other = [3 - number];
             let ended = if count % 4 < 2 {
-                // As a kubelet does: withdrawn at once, and told to end after preStop.
+                // As in Kubernetes: the endpoint is removed at once, and SIGTERM is sent after preStop.
                 tokio::join!(publish(scene, &other), tokio::time::sleep(pre_stop));
                 old.terminate().await
             } else {
-                // As without a wait: SIGTERM comes while the API server still connects to it.
+                // Without preStop: SIGTERM is sent while the API server still connects to the replica.
                 tokio::join!(old.terminate(), publish(scene, &other)).0
             };
             assert!(ended.success(), "{ended}\n{}", old.log());

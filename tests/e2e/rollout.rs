@@ -1,4 +1,4 @@
-//! A Deployment's rollout: the address is handed over when the new pod is ready, and never before.
+//! Rollouts of a Deployment: the address moves when the new pod is ready, and never before.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ scenes![
     shared with_handover_running_the_address_moves_before_readiness,
 ];
 
-/// Two nodes and a block.
+/// Creates two nodes and a block.
 async fn two_nodes(scene: &Scene) -> (Node, Node) {
     let block = scene.block().await;
     let nodes = tokio::join!(scene.node("a"), scene.node("b"));
@@ -34,7 +34,7 @@ async fn two_nodes(scene: &Scene) -> (Node, Node) {
     nodes
 }
 
-/// What it costs to roll out from one node to another.
+/// Counts the requests of a rollout, to another node or on the same one.
 async fn cost_of_a_move(scene: &Scene, reassign: bool, same_node: bool) -> RequestCounts {
     let options = MooringOptions {
         inventory_interval: Duration::from_mins(10),
@@ -91,7 +91,7 @@ async fn moving_on_one_interface_costs_no_call(scene: &Scene) {
     assert!(costs.mutations.is_empty(), "{costs:?}");
 }
 
-/// `kubectl rollout status` says that it is done.
+/// Waits until `kubectl rollout status` reports the end of the rollout.
 async fn expect_rolled_out(scene: &Scene, deployment: &str) {
     let arguments = format!("rollout status deployment/{deployment} --timeout=40s");
     scene.kubectl(&arguments).await.success();
@@ -138,8 +138,8 @@ async fn a_rollout_of_a_deployment_that_selects_by_expressions_completes(scene: 
     scene.expect_attached(&ip, &new).await;
 }
 
-/// The holder of revision 1 and the pod of a revision 2 that has the address, but is not available for an hour:
-/// both stay until the test continues or undoes the rollout.
+/// Stops a rollout half-way: the pod of revision 2 has the address, but is not available for 500 s. Returns the pods of
+/// both revisions. Both stay until the test continues or undoes the rollout.
 async fn half_way(scene: &Scene, ip: &Ip, nodes: &(Node, Node)) -> (String, String) {
     let spec = json!({"minReadySeconds": 1, "template": on(&nodes.0)});
     scene.deployment_with("web", ip, &spec).await;
@@ -168,7 +168,7 @@ async fn an_undo_during_a_rollout_returns_the_address(scene: &Scene) {
         "the old pod waits for the new one"
     );
     scene.kubectl("rollout undo deployment/web").await.success();
-    // Its ReplicaSet has the highest number now; only an annotation there shows it.
+    // The ReplicaSet of the old pod has the highest revision now. Only its annotation shows that (R1.21).
     scene.expect_attached(&ip, &old).await;
     scene.expect_gate_closed(&new, "MovedTo").await;
     let before = scene.mutations().await.len();
@@ -212,7 +212,7 @@ async fn an_undo_of_a_revision_that_was_never_ready_moves_nothing(scene: &Scene)
 
 async fn a_rollout_onto_the_same_full_interface_completes(scene: &Scene) {
     let block = scene.block().await;
-    // One address besides the primary one: for the second pod the interface is full.
+    // The interface has room for one address in addition to the primary one, so it is full for the second pod.
     let spec = NodeSpec::new("small")
         .instance_type("t3.micro")
         .interface(&scene.subnet);
@@ -248,7 +248,7 @@ async fn a_broken_revision_does_not_get_the_address_of_a_drained_pod(scene: &Sce
     scene
         .expect_condition("Pod", &new, "ContainersReady", "False")
         .await;
-    // What `kubectl drain` does to it; its ReplicaSet makes another of the old revision.
+    // The same as `kubectl drain` does. The ReplicaSet creates another pod of the old revision.
     scene.delete("Pod", &old).await;
     let heir = scene.new_pod("web", &[&old, &new]).await;
     scene.expect_attached(&ip, &heir).await;
@@ -292,7 +292,7 @@ async fn a_pod_that_needs_the_address_to_become_ready_gets_a_hint(scene: &Scene)
     );
     scene.roll_out("web", &waits).await;
     let new = scene.new_pod("web", &[&old]).await;
-    // Said after a minute, which the protocol gives a slow start.
+    // The Event comes after one minute, so that a slow start causes no Event.
     let limit = Duration::from_secs(100);
     for pod in [&old, &new] {
         let note = scene
@@ -305,7 +305,7 @@ async fn a_pod_that_needs_the_address_to_become_ready_gets_a_hint(scene: &Scene)
             );
         }
     }
-    // The holder keeps it, and the remedy helps the pod that is there already.
+    // The holder keeps the address, and the remedy works for the existing pod.
     scene.expect_attached(&ip, &old).await;
     scene
         .patch("Pod", &new, &annotated("ip.wgtwo.com/handover", "running"))

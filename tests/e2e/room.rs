@@ -31,13 +31,13 @@ async fn the_lowest_free_address_is_allocated(scene: &Scene) {
     scene.expect_gone(&ip).await;
     let again = scene.allocated("four", &block).await;
     assert_eq!(again.address, scene.address(7));
-    // What is allocated is attached like any other.
+    // An allocated address is attached in the same way as any other.
     scene.pod("web", &again).await;
     scene.expect_attached(&again, "web").await;
 }
 
 async fn a_full_block_is_reported_until_an_address_is_free(scene: &Scene) {
-    // .8 and .9 only.
+    // The block has only .8 and .9.
     let spec = json!({"cidr": format!("{}/31", scene.address(8))});
     let block = scene.block_with(&spec).await;
     let first = scene.allocated("one", &block).await;

@@ -1,4 +1,4 @@
-//! What the kinds themselves refuse, while the webhook configurations are not there.
+//! The schemas of the kinds refuse wrong objects even without the webhook configurations.
 
 use serde_json::{Value, json};
 
@@ -82,7 +82,7 @@ async fn bad_ips_are_refused_without_the_webhook(scene: &Scene) {
         let said = scene.would_create(&ip_named(name, &spec)).await;
         assert_eq!(said.accepted()["spec"]["reassign"], false);
     }
-    // A change is held to the same.
+    // The same rules apply to a change.
     let name = scene.named("web");
     scene.remember_ip(&name);
     let made = scene

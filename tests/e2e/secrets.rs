@@ -12,7 +12,7 @@ scenes![alone no_secret_is_disclosed];
 
 const AWS_SECRET: &str = "wJalrXUtnFEMI-a-key-that-nobody-is-told";
 
-/// The tokens that replicas of this cluster were given.
+/// The tokens of the replicas of this cluster.
 fn tokens(scene: &Scene) -> Vec<String> {
     let folder = std::fs::read_dir(scene.cluster().folder())
         .unwrap()
@@ -29,7 +29,7 @@ fn tokens(scene: &Scene) -> Vec<String> {
         .collect()
 }
 
-/// What must not be found: whole, and by any line of it.
+/// The texts that must not appear anywhere: each secret as a whole, and each line of it.
 async fn secrets(scene: &Scene) -> Vec<String> {
     let mut secrets = tokens(scene);
     assert!(!secrets.is_empty());
@@ -64,7 +64,7 @@ async fn no_secret_is_disclosed(scene: &Scene) {
     scene.ec2().fault(fault).await;
     scene.pod("web", &ip).await;
     scene.expect_event("AccessDenied", &ip.name).await;
-    // What was not permitted is tried again after half a minute.
+    // A call without permission is retried after 30 s.
     scene
         .expect_attached_within(&ip, "web", Duration::from_mins(1))
         .await;

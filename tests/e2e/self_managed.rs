@@ -1,5 +1,5 @@
-//! A certificate of Mooring's own (`--tls=self-managed`, `config/self-managed`): made once by however many start
-//! together, trusted by the API server, and renewed without a failed request.
+//! The self-managed certificate (`--tls=self-managed`, `config/self-managed`): created once although several replicas
+//! start together, trusted by the API server, and renewed without a failed request.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -36,7 +36,7 @@ fn options() -> MooringOptions {
     lasting(&[])
 }
 
-/// As [`options`], with flags that say how long things last.
+/// The same as [`options`], with additional flags for lifetimes.
 fn lasting(lifetimes: &[&str]) -> MooringOptions {
     let arguments = [&["--tls=self-managed", "--cert-interval=200ms"], lifetimes].concat();
     MooringOptions {
@@ -47,7 +47,7 @@ fn lasting(lifetimes: &[&str]) -> MooringOptions {
     }
 }
 
-/// The rights of `config/self-managed`, given before a replica starts.
+/// Grants the rights of `config/self-managed`, before a replica starts.
 async fn allow(scene: &Scene) {
     for object in kustomized(scene, "config/self-managed").await {
         if object["metadata"]["name"] == "mooring-certificate" {
@@ -56,19 +56,19 @@ async fn allow(scene: &Scene) {
     }
 }
 
-/// Its webhook configurations, which dial this replica.
+/// Registers the webhook configurations of `config/self-managed`, with the address of this replica.
 async fn register(scene: &Scene, mooring: &Mooring) {
     let mut objects = kustomized(scene, "config/self-managed").await;
     objects.retain(|object| object.get("webhooks").is_some());
     dial(scene, mooring, objects).await;
 }
 
-/// A replica that is ready, and asked by the API server.
+/// Starts a replica, and waits until it is ready and the API server trusts it.
 async fn ready(scene: &Scene) -> Arc<Mooring> {
     ready_in(scene, &[]).await
 }
 
-/// As [`ready`], with more in its environment.
+/// The same as [`ready`], with additional environment variables.
 pub async fn ready_in(scene: &Scene, environment: &[(&str, &str)]) -> Arc<Mooring> {
     allow(scene).await;
     let mut options = options();
@@ -79,7 +79,7 @@ pub async fn ready_in(scene: &Scene, environment: &[(&str, &str)]) -> Arc<Moorin
     let mooring = scene.mooring_with(options).await;
     register(scene, &mooring).await;
     mooring.wait_until_ready(A_WHILE).await;
-    // The API server learns of the certificate by a watch of its own.
+    // The API server gets the certificate through a watch, some time later.
     let trial = ip_named("trial", &json!({ "address": "203.0.113.99" }));
     scene
         .eventually(
@@ -101,7 +101,7 @@ fn secrets(scene: &Scene) -> Api<Secret> {
     Api::namespaced(scene.client.clone(), NAMESPACE)
 }
 
-/// What the Secret holds, once it is there.
+/// Waits for the Secret, and returns its data.
 pub async fn kept(scene: &Scene) -> BTreeMap<String, Vec<u8>> {
     let read = async || {
         let secret = secrets(scene)
@@ -114,7 +114,8 @@ pub async fn kept(scene: &Scene) -> BTreeMap<String, Vec<u8>> {
     scene.eventually("there is a Secret", A_WHILE, read).await
 }
 
-/// The replica serves the certificate of the Secret, and a client that trusts only that accepts it.
+/// Waits until the replica serves the certificate of the Secret, and a client that trusts only this certificate accepts
+/// it.
 async fn expect_served(scene: &Scene, mooring: &Mooring) {
     scene
         .eventually("what is kept is served", A_WHILE, async || {
@@ -137,7 +138,7 @@ fn pem_body(pem: &[u8]) -> String {
     lines.collect()
 }
 
-/// The webhook is asked, and answers: a pod that asks for the address gets what it needs.
+/// Checks that the webhook is called: a pod that asks for the address gets its additions.
 async fn expect_asked(scene: &Scene, ip: &str) {
     let pod = scene.pod_asking("web", ip, &json!({}));
     let pod = scene.would_create(&pod).await.accepted();
@@ -160,7 +161,7 @@ async fn replicas_that_start_together_agree_on_one_certificate(scene: &Scene) {
     expect_asked(scene, &ip.name).await;
 }
 
-/// Asks without a pause until told to stop; says how often.
+/// Sends requests without a pause until `stop` is set, and counts them in `asked`.
 pub async fn ask_on(scene: &Scene, ip: &str, stop: &AtomicBool, asked: &AtomicUsize) {
     while !stop.load(Ordering::Relaxed) {
         expect_asked(scene, ip).await;
@@ -168,7 +169,7 @@ pub async fn ask_on(scene: &Scene, ip: &str, stop: &AtomicBool, asked: &AtomicUs
     }
 }
 
-/// How many renewals are asked for.
+/// The number of renewals to wait for.
 fn renewals() -> usize {
     let asked = std::env::var("MOORING_RENEWALS").ok();
     asked
@@ -176,7 +177,7 @@ fn renewals() -> usize {
         .unwrap_or(RENEWALS)
 }
 
-/// Two replicas behind their Service: one renews, and the other reads it when it looks.
+/// Two replicas behind their Service: one renews the certificate, and the other reads it at its next check.
 async fn no_admission_fails_while_the_certificate_is_renewed(scene: &Scene) {
     allow(scene).await;
     let at = |number| MooringOptions {
@@ -259,7 +260,7 @@ async fn spoiled(scene: &Scene, patch: &Value) {
     patched.expect("a Secret can be patched");
 }
 
-/// The Secret holds another certificate; what it holds.
+/// Waits until the Secret has another certificate, and returns its data.
 async fn expect_another(
     scene: &Scene,
     before: &BTreeMap<String, Vec<u8>>,

@@ -1,4 +1,4 @@
-//! A `StatefulSet`'s pod comes back under its name, and its address with it.
+//! A pod of a `StatefulSet` is recreated with the same name, and gets its address again.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ async fn attached(scene: &Scene) -> (Ip, (Node, Node)) {
     (ip, nodes)
 }
 
-/// The node of `db-0` and the other one.
+/// Returns the node of `db-0` and the other node.
 async fn node_and_other(scene: &Scene, (a, b): (Node, Node)) -> (Node, Node) {
     let pod = scene.get("Pod", "db-0").await.expect("it is attached");
     if pod["spec"]["nodeName"] == a.name.as_str() {
@@ -52,7 +52,7 @@ async fn a_pod_recreated_under_the_same_name_gets_its_address_again(scene: &Scen
     assert_eq!(status["status"]["networkInterfaceID"], there.interfaces[0]);
 }
 
-/// The `StatefulSet` has made another pod of the name.
+/// Waits until the `StatefulSet` has created a new pod of the same name.
 async fn expect_recreated(scene: &Scene, before: &str) {
     scene
         .eventually("a new pod of the same name", AFTER_NODE_DEATH, async || {
@@ -62,9 +62,9 @@ async fn expect_recreated(scene: &Scene, before: &str) {
         .await;
 }
 
-/// The node of `db-0` fails, and Kubernetes has noticed: the pod is terminating, forever.
+/// Makes the node of `db-0` fail, and waits until Kubernetes deletes the pod. It stays terminating.
 async fn fail_node_of_pod(scene: &Scene, here: &Node) {
-    // A kubelet that is silent ends no pod.
+    // The kubelet of a failed node ends no pod.
     let stuck = annotated("test.mooring/stuck-terminating", "true");
     scene.patch("Pod", "db-0", &stuck).await;
     scene.cluster().fail_node(&here.name).await;
@@ -86,7 +86,7 @@ async fn on_a_failed_node_the_address_waits_for_the_out_of_service_taint(scene: 
     let (here, there) = node_and_other(scene, nodes).await;
     let before = scene.uid("db-0").await;
     fail_node_of_pod(scene, &here).await;
-    // Without the taint no other pod gets it: the pod can still send packets.
+    // Without the taint no other pod gets the address, because the old pod can still send packets.
     scene
         .remains(
             "the address stays where it is",

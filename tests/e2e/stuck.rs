@@ -1,5 +1,5 @@
-//! The deletion of an IP that cannot be brought to its end: it says why, nothing is dropped silently, and there
-//! is a way out.
+//! The deletion of an IP that cannot be completed: it has a reason, nothing is dropped silently, and there is a
+//! workaround.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ async fn attached(scene: &Scene) -> (Ip, Node, String) {
     (ip, node, block)
 }
 
-/// Unassign of the address is forbidden for all clients.
+/// Forbids the Unassign of the address for all clients.
 async fn forbid(scene: &Scene, ip: &Ip) -> mooring_cluster::FaultId {
     let fault = Fault::error("UnauthorizedOperation")
         .of(UNASSIGN)
@@ -35,7 +35,7 @@ async fn forbid(scene: &Scene, ip: &Ip) -> mooring_cluster::FaultId {
     scene.ec2().fault(fault).await
 }
 
-/// IPs of a block that are being deleted, as `/metrics` counts them.
+/// The number of IPs of a block that are being deleted, from `/metrics`.
 async fn deleting(scene: &Scene, block: &str) -> f64 {
     let replicas = scene.test_cluster.replicas.lock().await;
     let block = format!("block=\"{block}\"");
@@ -66,11 +66,11 @@ async fn a_forbidden_deletion_is_reported_and_counted_until_it_is_permitted(scen
     let fault = forbid(scene, &ip).await;
     scene.delete("IP", &ip.name).await;
     expect_stuck(scene, &ip, &block).await;
-    // Other IPs continue.
+    // Other IPs still work.
     let other = scene.ip("other", 11).await;
     scene.pod("other", &other).await;
     scene.expect_attached(&other, "other").await;
-    // Nothing was dropped: the address is where it was, and still reserved.
+    // Nothing was dropped: the address is on the same interface, and still reserved.
     assert_eq!(
         scene.ec2().address_on(&ip.address).await.as_ref(),
         Some(&node.interfaces[0])
@@ -78,7 +78,7 @@ async fn a_forbidden_deletion_is_reported_and_counted_until_it_is_permitted(scen
     assert!(scene.get("IPAddress", &ip.address).await.is_some());
     assert!(scene.get("IP", &ip.name).await.is_some());
     scene.ec2().clear_fault(fault).await;
-    // What was not permitted is tried again twice a minute.
+    // A call without permission is retried every 30 s.
     scene
         .eventually("the IP is gone", Duration::from_secs(45), async || {
             scene.get("IP", &ip.name).await.is_none()
@@ -92,13 +92,13 @@ async fn a_forbidden_deletion_is_reported_and_counted_until_it_is_permitted(scen
         .await;
 }
 
-/// As docs/operate.md says it: off the interface by hand, then the finalizers.
+/// The procedure of docs/operate.md: unassign the address manually, then remove the finalizers.
 async fn the_workaround_for_a_forbidden_deletion_leaves_nothing(scene: &Scene) {
     let (ip, node, block) = attached(scene).await;
     let fault = forbid(scene, &ip).await;
     scene.delete("IP", &ip.name).await;
     expect_stuck(scene, &ip, &block).await;
-    // The fault knows no callers: it is lifted for the moment of another's call.
+    // The fault applies to all callers, so it is removed for the call of the foreign client.
     scene.ec2().clear_fault(fault).await;
     scene
         .foreign_unassign(&node.interfaces[0], &ip.address)
@@ -115,7 +115,7 @@ async fn the_workaround_for_a_forbidden_deletion_leaves_nothing(scene: &Scene) {
     for command in commands.lines() {
         assert!(command.starts_with("kubectl "), "{command}");
         let played = shell(scene, command).await;
-        // Mooring may have been quicker, in the moment in which it was permitted.
+        // Mooring can have completed the deletion while the call was allowed.
         let said = String::from_utf8_lossy(&played.stderr);
         assert!(
             played.status.success() || said.contains("(NotFound)"),
@@ -124,7 +124,7 @@ async fn the_workaround_for_a_forbidden_deletion_leaves_nothing(scene: &Scene) {
     }
     scene.expect_gone(&ip).await;
     scene.ec2().clear_fault(fault).await;
-    // The address can be given again, to another pod, at once.
+    // The address can be used again at once, by another pod.
     scene.delete("Pod", "web").await;
     scene.expect_pod_gone("web").await;
     let again = scene.ip("again", 10).await;

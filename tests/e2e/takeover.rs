@@ -1,4 +1,4 @@
-//! A process that begins to lead reads all IPs at once, and writes nothing that is right already.
+//! A new leader reads all IPs in one list, and does not write what is already correct.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ async fn a_successor_lists_all_ips_at_once_and_writes_nothing(scene: &Scene) {
         let name = format!("spare-{host}");
         reserved.push(scene.ip(&name, u8::try_from(20 + host).unwrap()).await);
     }
-    // What it has not counted yet, its successor would write.
+    // Waits for the counts of the block. Otherwise the successor would write them.
     scene
         .eventually("the block counts all of them", SOON, async || {
             let block = scene.get("IPBlock", &block).await.expect("it is there");
@@ -83,7 +83,7 @@ async fn a_successor_lists_all_ips_at_once_and_writes_nothing(scene: &Scene) {
         .collect();
     assert!(whole.is_empty(), "lists without pages: {whole:?}");
 
-    // It decides.
+    // The successor makes decisions.
     scene.pod("second", &reserved[0]).await;
     scene.expect_attached(&reserved[0], "second").await;
 }

@@ -1,4 +1,4 @@
-//! Two controllers that both decide, for as long as they like: leader election is off.
+//! Two active controllers for the whole scene: leader election is off.
 
 use std::time::Duration;
 
@@ -19,10 +19,11 @@ scenes![
 const ASSIGN: &str = "AssignPrivateIpAddresses";
 const UNASSIGN: &str = "UnassignPrivateIpAddresses";
 
-/// An address that is misplaced right after a write of ours is accepted after 10 s and two inventories, and repaired.
+/// The time limit of a repair. A location that contradicts a recent own write counts only after 10 s and two
+/// inventories (R1.14).
 const REPAIRED: Duration = Duration::from_mins(1);
 
-/// Two controllers and a Deployment that has its address on the first of two nodes.
+/// Two controllers, and a Deployment whose pod has its address on the first of two nodes.
 struct Two {
     ip: Ip,
     pod: String,
@@ -56,7 +57,7 @@ async fn two(scene: &Scene, reassign: bool) -> Two {
 }
 
 impl Two {
-    /// A rollout to a node; the pod that then has the address.
+    /// Rolls out to a node. Returns the new holder.
     async fn moves_to(&self, scene: &Scene, from: &str, to: &Node) -> String {
         scene.roll_out("web", &on(to)).await;
         let pod = scene.new_pod("web", &[from]).await;
@@ -66,7 +67,7 @@ impl Two {
         pod
     }
 
-    /// The first call of an action that names a node's interface and the address.
+    /// A fault that holds the first call of an action with the interface of a node and the address.
     fn call(&self, action: &str, node: &Node) -> Fault {
         Fault::hold_before()
             .of(action)
@@ -74,8 +75,8 @@ impl Two {
             .address(&self.ip.address)
     }
 
-    /// Moves to the second node and back while one controller's call waits at EC2, and lets that land then: late
-    /// by two moves. The pod that has the address.
+    /// Moves to the second node and back while a call of one controller is held at EC2. Then releases the call, which
+    /// is late by two moves. Returns the pod that has the address.
     async fn late(&self, scene: &Scene, action: &str, node: &Node, call: Fault) -> String {
         let [a, b] = &self.nodes;
         let held = scene.ec2().fault(call).await;
@@ -93,7 +94,7 @@ impl Two {
                 scene.mutations().await.len() > before
             })
             .await;
-        // No claim explains it now; its effect is checked here.
+        // No claim explains the late call now, so the judge ignores it. The scene checks its effect.
         scene
             .pass_over(&node.interfaces[0], &self.ip.address, action)
             .await;
@@ -107,7 +108,7 @@ async fn two_active_leaders_attach_move_and_delete_like_one(scene: &Scene) {
     for node in [1, 0, 1, 0, 0] {
         pod = two.moves_to(scene, &pod, &two.nodes[node]).await;
     }
-    // Others come and go meanwhile.
+    // Another IP is attached and detached meanwhile.
     let other = scene.ip("other", 11).await;
     scene.pod("other", &other).await;
     scene
@@ -141,7 +142,8 @@ async fn with_two_leaders_a_late_assign_without_reassignment_steals_nothing(scen
 async fn with_two_leaders_a_late_assign_with_reassignment_is_repaired(scene: &Scene) {
     let two = two(scene, true).await;
     let node = &two.nodes[1];
-    // A controller that has not seen the address on the first node asks for it without reassignment, and is refused.
+    // Holds only a call with reassignment: a controller that has not seen the address on the first node calls without
+    // it, and is refused.
     let call = two.call(ASSIGN, node).allowing_reassignment(true);
     let pod = two.late(scene, ASSIGN, node, call).await;
     repaired(scene, &two, &pod).await;
@@ -169,7 +171,7 @@ async fn repaired(scene: &Scene, two: &Two, pod: &str) {
         .await;
     scene.expect_attached_within(&two.ip, pod, REPAIRED).await;
     scene.expect_event("DriftRepaired", &two.ip.name).await;
-    // While it was elsewhere the gate was closed before anything was done about it.
+    // The gate was closed before the first repair call.
     let closed = gate_closings(scene, pod, landed)[0];
     let repair = scene
         .mutations()
@@ -183,7 +185,7 @@ async fn repaired(scene: &Scene, two: &Two, pod: &str) {
     );
 }
 
-/// When the pod's gate was closed, after that moment.
+/// The times at which the gate of the pod was closed, since this time.
 fn gate_closings(scene: &Scene, pod: &str, after: u64) -> Vec<i64> {
     let audit = scene.audit().into_iter();
     audit

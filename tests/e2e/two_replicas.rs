@@ -1,4 +1,4 @@
-//! Two IPs that ask for one address at the same moment, each through another replica of the webhook.
+//! Two IPs ask for the same address at the same time, each through a different replica of the webhook.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::harness::scene::{SOON, Scene};
 
 scenes![alone of_two_concurrent_ips_for_one_address_one_is_reserved];
 
-/// The label that the second replica is chosen by (`Cluster::register_webhooks`).
+/// The label that selects the second replica (`Cluster::register_webhooks`).
 const REPLICA: &str = "test.mooring/replica";
 
 fn asking(scene: &Scene, name: &str, address: &str, replica: usize) -> Value {
@@ -22,7 +22,7 @@ fn asking(scene: &Scene, name: &str, address: &str, replica: usize) -> Value {
     ip
 }
 
-/// Of the two, one is reserved; the other was refused or says why not.
+/// Waits until exactly one of these IPs is reserved, and the others have `AddressInUse`.
 async fn one_is_reserved(scene: &Scene, address: &str, names: &[String]) {
     let sentence = format!("of {names:?} one has {address}, and the other reports it");
     scene
@@ -98,7 +98,7 @@ async fn of_two_concurrent_ips_for_one_address_one_is_reserved(scene: &Scene) {
     );
     eprintln!("both were let in by the webhook in {both_admitted} of {rounds} rounds");
 
-    // Both are certainly accepted without the webhook.
+    // Without the webhook both IPs are always accepted.
     scene.cluster().unregister_webhooks().await;
     let address = scene.address(99);
     let names = [0, 1].map(|replica| scene.named(&format!("unseen-{replica}")));
@@ -108,7 +108,7 @@ async fn of_two_concurrent_ips_for_one_address_one_is_reserved(scene: &Scene) {
     said.1.accepted();
     one_is_reserved(scene, &address, &names).await;
     expect_never_reserved_twice(scene);
-    // Once the first is gone, the other has it.
+    // After the first IP is gone, the other gets the address.
     let holds = scene
         .get("IPAddress", &address)
         .await
@@ -123,7 +123,7 @@ async fn of_two_concurrent_ips_for_one_address_one_is_reserved(scene: &Scene) {
     scene.cluster().register_webhooks(&[&one, &two]).await;
 }
 
-/// From the history: no address was reported as reserved by two IPs before one of them was deleted.
+/// Checks in the history that no address was reported as reserved by two IPs. Called before the deletion of a holder.
 fn expect_never_reserved_twice(scene: &Scene) {
     let mut reserved: BTreeSet<(String, String)> = BTreeSet::new();
     for event in scene

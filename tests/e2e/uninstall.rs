@@ -1,4 +1,4 @@
-//! Mooring goes: in the order of docs/operate.md nothing is left, and out of order there is a way on.
+//! Uninstall of Mooring: in the order of docs/operate.md nothing is left, and out of order it can still be completed.
 
 use std::sync::atomic::Ordering;
 
@@ -25,7 +25,7 @@ async fn expect_nothing_left(scene: &Scene) {
 async fn an_uninstall_in_order_leaves_nothing(scene: &Scene) {
     scene.mooring().await;
     let ip = scene.attached_pod().await;
-    // What of config/default a process outside of the cluster does without.
+    // The parts of config/default that a process outside of the cluster does not need.
     for part in ["service", "deployment", "pod_disruption_budget"] {
         let file = mooring_cluster::repository().join(format!("config/default/{part}.yaml"));
         let words = [
@@ -35,10 +35,10 @@ async fn an_uninstall_in_order_leaves_nothing(scene: &Scene) {
         ];
         scene.cluster().kubectl(words).await.success();
     }
-    // They go with config/default; the process that has them ends a little later.
+    // The rights are deleted with config/default, before the process ends. The judge must ignore its refused requests.
     scene.rights_were_away.store(true, Ordering::Relaxed);
     let [uninstall, _] = blocks(OPERATE, "## Uninstall", "sh").try_into().unwrap();
-    // No cert-manager is here, whose kinds kubectl would have to know.
+    // Without cert-manager its kinds do not exist, so these lines are skipped.
     for line in uninstall
         .lines()
         .filter(|line| !line.contains("webhook-certs"))
@@ -55,7 +55,7 @@ async fn an_uninstall_out_of_order_can_be_completed(scene: &Scene) {
     mooring.kill9();
     let waits = format!("delete ip.ip.wgtwo.com {} --timeout=2s", ip.name);
     scene.kubectl(&waits).await.failure();
-    // As docs/operate.md says: first in EC2, and then the finalizers.
+    // The procedure of docs/operate.md: first EC2, then the finalizers.
     let interface = scene
         .ec2()
         .address_on(&ip.address)

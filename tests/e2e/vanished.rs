@@ -1,4 +1,4 @@
-//! Pods that are gone and whose deletion was not seen: the brake.
+//! The brake: pods are gone, and their deletion was not seen.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ scenes![
     shared a_drained_node_passes_its_addresses_on_and_engages_no_brake,
 ];
 
-/// A conclusion from absence waits for this time, with or without the brake; then there is one more inventory.
+/// With or without the brake, a release because of a missing pod waits for one minute, and for one more inventory.
 const PENDING: Duration = Duration::from_secs(65);
 
 async fn pods_that_vanish_unseen_keep_their_addresses_until_a_person_confirms(scene: &Scene) {
@@ -41,7 +41,7 @@ async fn pods_that_vanish_unseen_keep_their_addresses_until_a_person_confirms(sc
         scene.expect_attached(ip, pod).await;
     }
     before.kill9();
-    // As after a restore of etcd that has lost them: IPs with holders, and no pods.
+    // The state after a restore of etcd that lost the pods: IPs with holders, but no pods.
     for (_, pod) in &ips {
         let force = format!("delete pod {pod} --force --grace-period=0");
         scene.kubectl(&force).await.success();

@@ -1,4 +1,4 @@
-//! Two versions of Mooring and of its CRDs, while one replaces the other.
+//! Two versions of Mooring and of its CRDs during an upgrade.
 
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ async fn write_status(scene: &Scene, ip: &Ip, change: &Value) {
     scene.changes("IP", &what, &change).await.accepted();
 }
 
-/// It moves to a new pod on the other node, with two calls.
+/// Checks that the address moves to a new pod on the other node, with two calls.
 async fn moves_on(scene: &Scene, ip: &Ip, old: &str, there: &mooring_cluster::Node) {
     scene.roll_out("web", &on(there)).await;
     let new = scene.new_pod("web", &[old]).await;
@@ -58,7 +58,8 @@ async fn a_status_of_an_older_version_is_read_and_completed(scene: &Scene) {
 async fn unknown_fields_of_a_newer_version_are_kept(scene: &Scene) {
     scene.mooring().await;
     let (ip, pod, [_, b]) = attached(scene).await;
-    // The newer version's CRD came first, as an upgrade has it: with a field, and reasons of its own.
+    // The CRD of the newer version was applied first, as in an upgrade. It has an additional field, and the newer
+    // version has additional reasons.
     let text = scene.kubectl("get crd ips.ip.wgtwo.com -o json").await;
     let old: Value = serde_json::from_str(&text.success()).expect("a CRD is JSON");
     let mut new = old.clone();

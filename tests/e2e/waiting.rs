@@ -1,4 +1,4 @@
-//! A pod that waits for EC2 longer than an attach takes gets the reason, and continues by itself.
+//! A pod that waits longer for EC2 than an attach takes gets a reason, and continues without action of a user.
 
 use mooring_cluster::Fault;
 
@@ -10,7 +10,7 @@ scenes![
     shared a_pod_waits_for_an_address_in_use_with_a_reason,
 ];
 
-/// The gate is closed for this reason, and the pod has a Warning of it; returns both messages.
+/// Waits until the gate is closed with this reason and the pod has a Warning Event with it. Returns both messages.
 async fn expect_gate_and_event(scene: &Scene, pod: &str, reason: &str) -> [String; 2] {
     let gate = scene.expect_gate_closed(pod, reason).await;
     let note = scene.expect_event(reason, pod).await;

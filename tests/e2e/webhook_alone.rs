@@ -1,4 +1,4 @@
-//! Reviews can be answered by a process that takes no decisions, under an account that may only read.
+//! A process without the controller answers reviews, with an account that can only read.
 
 use mooring_cluster::MooringOptions;
 use serde_json::json;
@@ -34,7 +34,7 @@ async fn reviews_are_answered_with_the_rights_of_the_webhook(scene: &Scene) {
         })
         .await;
 
-    // The addresses of Services: one of them is in use already.
+    // A block in the Service range, with one address in use by a Service.
     let service = json!({"apiVersion": "v1", "kind": "Service",
         "metadata": {"name": "shop", "namespace": scene.name},
         "spec": {"clusterIP": "10.0.0.77", "ports": [{"port": 80}]}});
@@ -61,7 +61,7 @@ async fn reviews_are_answered_with_the_rights_of_the_webhook(scene: &Scene) {
     let given = scene.would_create(&pod).await.accepted();
     let uid = &given["metadata"]["annotations"]["ip.wgtwo.com/ip-uid"];
     assert!(uid.is_string(), "{given:#}");
-    // As the controller, which is elsewhere, writes it.
+    // Writes the status that the controller in another process would write.
     let looked = json!({"status": {"subnetCIDRs": ["10.0.0.0/25"]}});
     let status = format!("{block}/status");
     scene.changes("IPBlock", &status, &looked).await.accepted();
@@ -73,7 +73,7 @@ async fn reviews_are_answered_with_the_rights_of_the_webhook(scene: &Scene) {
 
     distrust_for_a_while(scene, &mooring).await;
 
-    // No replica decided anything.
+    // No replica wrote anything except Events.
     let written = scene
         .audit()
         .into_iter()

@@ -1,4 +1,4 @@
-//! Which requests are reviewed: what does not concern addresses never depends on Mooring.
+//! The scope of the webhook: requests that do not concern addresses never depend on Mooring.
 
 use mooring_cluster::{Mooring, MooringOptions, NodeSpec};
 use serde_json::{Value, json};
@@ -19,8 +19,8 @@ fn plain(scene: &Scene, name: &str) -> Value {
             "containers": [{"name": "main", "image": "registry.example/main:1"}]}})
 }
 
-/// Too many annotations, none of them ours, for the API server to check each within the time of a request: the
-/// pod would be refused.
+/// A pod with many annotations, none of them of Mooring. The API server cannot check each of them within the time limit of
+/// a request, and would refuse the pod if the `matchConditions` did so.
 fn annotated(scene: &Scene) -> Value {
     let letters: Vec<char> = ('a'..='z').chain('A'..='Z').chain('0'..='9').collect();
     let digit = |number: usize| letters[number % letters.len()];
@@ -37,7 +37,7 @@ fn annotated(scene: &Scene) -> Value {
     pod
 }
 
-/// Starts Mooring with a Lease that expires soon: it is not released after a SIGKILL.
+/// Starts Mooring with a short Lease, because a Lease is not released after SIGKILL and must expire first.
 async fn start(scene: &Scene) -> std::sync::Arc<Mooring> {
     let arguments = [
         "--lease-duration=3s",
@@ -80,7 +80,7 @@ async fn while_the_webhook_is_down_only_annotated_pods_are_blocked(scene: &Scene
         .deletes("IPBlock", &block)
         .await
         .rejected(&[unanswered]);
-    // Our marks on a pod that runs are guarded all the same, and the annotation may be taken off.
+    // Labels and annotations of Mooring on an existing pod are still protected, and the annotation can be removed.
     let unlabelled = json!({"metadata": {"labels": {IP: null}}});
     scene
         .would_change("Pod", "web", &unlabelled)
@@ -97,7 +97,7 @@ async fn while_the_webhook_is_down_only_annotated_pods_are_blocked(scene: &Scene
         .await
         .rejected(&[unanswered]);
 
-    // What it would not be asked about is done: another pod, and its end.
+    // Requests that are not reviewed succeed: the creation and deletion of another pod.
     scene
         .creates(&plain(scene, "plain"))
         .await
@@ -108,7 +108,8 @@ async fn while_the_webhook_is_down_only_annotated_pods_are_blocked(scene: &Scene
         .would_create(&annotated(scene))
         .await
         .accepted_silently();
-    // Finalizers, owner references, other labels and annotations, and status, of a pod with an address...
+    // The same for finalizers, owner references, other labels and annotations, and the status of a pod with an
+    // address...
     let configmap = json!({"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": "owner", "namespace": scene.name}});
     let owner = scene.creates(&configmap).await.accepted();
@@ -131,7 +132,7 @@ async fn while_the_webhook_is_down_only_annotated_pods_are_blocked(scene: &Scene
         .changes("Pod", "web/status", &message)
         .await
         .accepted_silently();
-    // ... of IPs and of blocks.
+    // ... and of IPs and blocks.
     for (kind, name, ours) in [
         ("IP", &ip.name, "ip.wgtwo.com/detach"),
         ("IPBlock", &block, "ip.wgtwo.com/in-use"),
@@ -161,7 +162,7 @@ async fn while_the_webhook_is_down_only_annotated_pods_are_blocked(scene: &Scene
     scene.expect_gone(&ip).await;
 }
 
-/// Reviews that Mooring was asked for.
+/// The number of reviews that Mooring has answered.
 async fn reviews(mooring: &Mooring) -> f64 {
     mooring
         .metric("mooring_admission_duration_seconds_count", &[])
@@ -183,7 +184,7 @@ async fn unannotated_pods_never_reach_mooring(scene: &Scene) {
             .await
             .accepted_silently();
     }
-    // Their whole life: bound, started, changed, deleted.
+    // The whole life cycle of the pods: bound, started, changed, deleted.
     for number in 0..20 {
         let name = format!("plain-{number}");
         scene.expect_pod_ready(&name).await;
@@ -197,7 +198,7 @@ async fn unannotated_pods_never_reach_mooring(scene: &Scene) {
         (reviews(&mooring).await - before).abs() < 0.5,
         "asked about an unannotated pod"
     );
-    // The count would have moved.
+    // Checks that the counter works.
     scene.pod("web", &ip).await;
     assert!(
         reviews(&mooring).await >= before + 2.0,
@@ -205,7 +206,7 @@ async fn unannotated_pods_never_reach_mooring(scene: &Scene) {
     );
     scene.expect_attached(&ip, "web").await;
 
-    // What Mooring lists and watches of pods has the selector in it, and the selector lets one pod through.
+    // All lists and watches of pods by Mooring have the selector, and the selector matches one pod.
     let (history, _) = scene.cluster().audit_since(scene.audit_mark);
     let asked: Vec<String> = history
         .into_iter()

@@ -1,4 +1,4 @@
-//! The manifests, read as the API server reads them.
+//! Reads the manifests as the API server reads them.
 
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,7 @@ pub fn documents(file: &Path) -> Vec<Value> {
         .collect()
 }
 
-/// The one object of a file, as the API server reads it, and strictly: a field that is lost is a typing error.
+/// Reads the only object of a file strictly: a field that the type does not have is an error.
 pub fn object<T: DeserializeOwned + Serialize>(file: &str) -> T {
     let path = root().join(file);
     let [document] = documents(&path)

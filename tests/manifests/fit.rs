@@ -1,4 +1,4 @@
-//! What is named exists.
+//! Every name in the manifests refers to something that exists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
@@ -101,9 +101,9 @@ fn kustomize_builds_what_users_apply() {
     }
 }
 
-/// What kustomize makes of a folder of `config`, with a component.
+/// The output of kustomize for a folder of `config`, with a component.
 fn built_with(component: &str, folder: &str) -> String {
-    // Bases are named from the folder, and a base outside of this one's root is read all the same.
+    // Bases have paths relative to this folder. kustomize also reads bases outside of its root.
     let path = root()
         .join(env!("CARGO_TARGET_TMPDIR"))
         .join(format!("{folder}-with-{component}"));
@@ -254,7 +254,7 @@ fn service_pods_certificate_and_webhooks_refer_to_each_other() {
     }
 }
 
-/// Every webhook: its name, its client configuration, and its configuration's annotations.
+/// Every webhook: its name, its client configuration, and the annotations of its webhook configuration object.
 fn webhooks() -> Vec<(String, WebhookClientConfig, BTreeMap<String, String>)> {
     let mut found = Vec::new();
     let webhooks = root().join("config/webhook");
@@ -340,7 +340,7 @@ fn webhook_and_controller_can_run_separately_with_their_own_rights() {
                     .any(|given| given.as_str() == Some(argument)),
                 "{arguments:?}"
             );
-            // The Service leads to the webhook alone.
+            // The Service selects only the pods of the webhook.
             let selected =
                 &named("Service", "mooring-webhook")["spec"]["selector"]["app.kubernetes.io/name"];
             let labelled = &pod["metadata"]["labels"]["app.kubernetes.io/name"];

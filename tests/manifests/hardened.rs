@@ -1,4 +1,4 @@
-//! Mooring's own pods: what they may do, where they run, and how they are replaced.
+//! The pods of Mooring: their privileges, their placement, and their replacement in a rollout.
 
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, DeploymentSpec};
 use k8s_openapi::api::core::v1::{Container, Namespace, PodSpec};

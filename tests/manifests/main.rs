@@ -1,5 +1,4 @@
-//! The manifests fit together, ask for no right that is not used, and start the binary with flags that
-//! it has.
+//! The manifests are consistent, grant no unused right, and start the binary with flags that it has.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -8,7 +8,7 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Ro
 
 use crate::files::{NAMESPACE, files, object, root};
 
-/// `group/resource` to verbs. A resource that only some names of which are meant is `group/resource:names`.
+/// Maps `group/resource` to verbs. With `resourceNames` the key is `group/resource:names`.
 fn rights(rules: Vec<PolicyRule>) -> BTreeMap<String, BTreeSet<String>> {
     let mut rights = BTreeMap::<String, BTreeSet<String>>::new();
     for rule in rules {
@@ -177,7 +177,7 @@ fn the_rights_are_bound_to_the_service_account_of_the_pods() {
     }
 }
 
-/// `make verify SLICES=rights` takes each rule away and plays the test that it names.
+/// `make verify SLICES=rights` removes each rule and runs the test that the rule names.
 #[test]
 fn every_rule_names_the_test_that_needs_it() {
     let roles = files().into_iter().filter(|file| {
@@ -199,7 +199,7 @@ fn every_rule_names_the_test_that_needs_it() {
     }
 }
 
-/// Is there a scene `e2e::MODULE::SCENE`, or a promise `node::PROMISE`?
+/// Does the test exist: a scene `e2e::MODULE::SCENE`, or a test `node::PROMISE`?
 fn is_test(name: &str) -> bool {
     let read = |file: &str| std::fs::read_to_string(root().join(file)).unwrap_or_default();
     match *name.split("::").collect::<Vec<_>>() {

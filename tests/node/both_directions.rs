@@ -2,8 +2,8 @@ use crate::node_part::RunNodePart as _;
 use crate::objects::one_pod;
 use mooring_cluster::network::{Backend, NEIGHBOUR, PARTNER, Protocol, World, X};
 
-/// The partner reaches the pod at the address and is seen as itself; the pod reaches the partner and is seen as
-/// the address; the VPC, the node and other pods are reached as before.
+/// The partner reaches the pod at the address, and the pod sees the source address of the partner. The pod reaches the
+/// partner, which sees the address as the source. The VPC, the node and other pods are reached as before.
 pub fn a_pod_accepts_and_opens_connections_with_its_address(backend: Backend) {
     let world = World::new(backend);
     let (node, objects) = one_pod(&world);
@@ -17,7 +17,7 @@ pub fn a_pod_accepts_and_opens_connections_with_its_address(backend: Backend) {
     works(&world, backend);
     world.expect_sources(&[X]);
 
-    // Another pod that takes the pod's own address as its source reaches the partner by no address.
+    // Another pod that sends with the source address of the pod does not reach the partner.
     world.nft("partner", "table ip count { set spoofed { type ipv4_addr; flags dynamic; size 10; }
         chain in { type filter hook prerouting priority -10; udp dport 9999 add @spoofed { ip saddr }
         }
@@ -33,7 +33,7 @@ pub fn a_pod_accepts_and_opens_connections_with_its_address(backend: Backend) {
             .unwrap();
     };
     send("10.77.0.20");
-    // What is sent later arrives later: then the first packet would be there as well.
+    // Packets arrive in order. So when the second packet has arrived, the first would have arrived too.
     send("10.77.0.21");
     let count = || world.run("partner", "nft list set ip count spoofed");
     mooring_cluster::network::eventually("a packet arrives", count, || {
@@ -42,7 +42,7 @@ pub fn a_pod_accepts_and_opens_connections_with_its_address(backend: Backend) {
     assert!(!count().contains(X), "{}", count());
     world.run("other", "ip addr del 10.77.0.20/32 dev lo");
 
-    // The other pod leaves as it always did: with the address of the node, which the partner refuses.
+    // The other pod sends as before, with the address of the node, which the partner refuses.
     assert!(world.ask("other", Protocol::Tcp, PARTNER).is_err());
     assert!(world.partner_saw().contains(&node.primary()));
 }

@@ -5,8 +5,8 @@ use crate::node_part::RunNodePart as _;
 use crate::objects::{one_pod, with_ip, with_pod};
 use mooring_cluster::network::{Backend, PARTNER, Protocol, World, X, Y, eventually};
 
-/// On a node with Cilium the address of a pod is not programmed, and the report says why and what works; that of a
-/// program with `hostNetwork` is. With Cilium's legacy routing both are.
+/// On a node with Cilium the address of a pod is not programmed, and the report has the reason and a remedy. The
+/// address of a program with `hostNetwork` is programmed. With legacy routing of Cilium both are.
 pub fn only_host_network_works_where_cilium_bypasses_netfilter(backend: Backend) {
     let world = World::new(backend);
     let (node, objects) = one_pod(&world);
@@ -34,7 +34,7 @@ pub fn only_host_network_works_where_cilium_bypasses_netfilter(backend: Backend)
     assert_eq!(state("two"), Some(State::Programmed));
     let table = node.run("nft list map ip mooring as_address");
     assert!(!table.contains(X), "{table}");
-    // Here its packets pass netfilter, and are dropped.
+    // In this test there is no real Cilium, so the packets pass netfilter and are dropped.
     assert_eq!((pod(), host()), (None, Some(Y.to_owned())));
     drop(running);
 

@@ -4,9 +4,8 @@ use crate::node_part::RunNodePart as _;
 use crate::objects::{one_pod, with_ip, with_pod, with_probe};
 use mooring_cluster::network::{Backend, Node, PARTNER, Protocol, World, X, Y};
 
-/// Rules, routes, tables, chains and settings of other programs are byte for byte the same after programming
-/// and after cleanup, also those that use a number or an address of Mooring; and after cleanup nothing of
-/// Mooring is left.
+/// Rules, routes, tables, chains and settings of other programs are exactly the same after programming and after
+/// cleanup, even if they use a number or an address of Mooring. After cleanup nothing of Mooring is left.
 pub fn state_of_other_programs_is_not_changed(backend: Backend) {
     let world = World::new(backend);
     let (node, objects) = one_pod(&world);
@@ -15,7 +14,8 @@ pub fn state_of_other_programs_is_not_changed(backend: Backend) {
     let objects = with_pod(objects, "host", None, "two");
     let objects = with_ip(objects, node, "two", Y, "host");
     let objects = with_probe(objects, "198.51.100.9:7001");
-    // Neighbours in our numbers: the priority, a table, the protocol, an address, the name of the table.
+    // State of other programs with the same values as ours: the priority, a table, the protocol, an address, the table
+    // name.
     node.run(&format!(
         "ip rule add pref 600 from 10.77.0.99 lookup main
          ip rule add pref 601 fwmark 0x10000/0x10000 lookup main proto 78
@@ -74,7 +74,7 @@ fn everything(node: Node<'_>) -> String {
     .collect()
 }
 
-/// Counters of chains and packets change with every packet.
+/// Removes the counters of chains, which change with every packet.
 fn without_counters(line: &str) -> &str {
     match line.find(" [") {
         Some(at) if line.starts_with(':') => &line[..at],
@@ -82,7 +82,7 @@ fn without_counters(line: &str) -> &str {
     }
 }
 
-/// Everything but what is Mooring's.
+/// Everything except the state of Mooring.
 fn foreign(node: Node<'_>) -> String {
     let (mut kept, mut ours) = (String::new(), false);
     for line in everything(node).lines() {

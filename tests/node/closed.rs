@@ -2,14 +2,14 @@ use crate::node_part::RunNodePart as _;
 use crate::objects::{one_pod, only_block, with_pod};
 use mooring_cluster::network::{Backend, NEIGHBOUR, PARTNER, Protocol, World, X};
 
-/// From when the pod is known until its address is programmed, nothing of it reaches a partner, and everything
-/// else does; a flow that was open before has the right source afterwards.
+/// From the time when the pod is known until its address is programmed, its packets do not reach a partner, but reach
+/// everything else. A flow that was open before has the right source afterwards.
 pub fn nothing_reaches_a_partner_before_the_address_is_programmed(backend: Backend) {
     let world = &World::new(backend);
     let (node, objects) = one_pod(world);
     world.serve("vpc", NEIGHBOUR);
 
-    // A flow that began before anything was known: it left with the address of the node.
+    // A flow that began before the node part knew the pod. Its packets leave with the address of the node.
     let flow = world.spawn("client", || {
         let socket = std::net::UdpSocket::bind("0.0.0.0:5555").unwrap();
         socket.connect((PARTNER, 7000)).unwrap();
@@ -29,7 +29,7 @@ pub fn nothing_reaches_a_partner_before_the_address_is_programmed(backend: Backe
         world.partner_saw().contains(&node.primary()).then_some(())
     });
 
-    // Known are: the pod alone; then the IP without a claim; then the claim without EC2's word.
+    // The states in order: only the pod; the IP without a claim; the claim without the confirmation of EC2.
     let alone = with_pod(only_block("a"), "client", Some("10.77.0.20"), "one");
     let mut unclaimed = objects.clone();
     unclaimed.ips.get_mut("one").unwrap().claim = None;
@@ -46,7 +46,7 @@ pub fn nothing_reaches_a_partner_before_the_address_is_programmed(backend: Backe
         node.reconcile(&objects);
         node.run("true");
         world.run("partner", "nft flush set ip firewall seen");
-        // At once: what is dropped is waited for.
+        // In parallel, because each dropped packet costs a timeout.
         std::thread::scope(|scope| {
             for protocol in Protocol::ALL {
                 scope.spawn(move || {

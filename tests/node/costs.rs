@@ -9,19 +9,19 @@ use crate::node_part::RunNodePart as _;
 use crate::objects::{claimed, one_pod, with_pod};
 use mooring_cluster::network::{Backend, Node, PARTNER, World, tcp, within};
 
-/// How many worlds all are measured in: where the kernel puts what belongs to one makes some percent, for as long as the
-/// world lasts.
+/// The number of worlds for the measurements. The memory layout in the kernel causes differences of some percent, which
+/// are constant within a world.
 const WORLDS: usize = 7;
-/// How often all are measured in a world, one right after the other. The median of the ratios counts: what else happens
-/// on the machine changes from second to second.
+/// The number of rounds in a world. In each round all variants are measured directly after each other. The median of
+/// the ratios counts, because other load on the machine changes from second to second.
 const ROUNDS: usize = 9;
 const LENGTH: Duration = Duration::from_millis(150);
 
-/// Throughput and connection rate through the path are at least 95 % of the same without it, 200 addresses cost as
-/// much as one, and a full comparison of 200 addresses takes at most 50 ms.
+/// Throughput and connection rate with the data path are at least 95 % of those without it, 200 addresses cost the same
+/// as one, and a full comparison of 200 addresses takes at most 50 ms.
 ///
-/// Listed only with `MOORING_NODE_COSTS=1`: it means something in the profile `optimised`, on a machine that does nothing
-/// else.
+/// Listed only with `MOORING_NODE_COSTS=1`: the figures are meaningful only in the profile `optimised`, on an otherwise
+/// idle machine.
 pub fn the_overhead_of_the_path_is_small(backend: Backend) {
     let mut comparison = Duration::ZERO;
     let (mut streams, mut connections) = (Vec::new(), Vec::new());
@@ -53,7 +53,7 @@ pub fn the_overhead_of_the_path_is_small(backend: Backend) {
     assert!(comparison <= Duration::from_millis(50), "{comparison:?}");
 }
 
-/// Measures without addresses, and with those of each of these objects.
+/// Measures without addresses, and with the addresses of each of these objects.
 fn measure(
     world: &World,
     node: Node<'_>,
@@ -81,7 +81,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// The address of the one pod, and 199 others for pods that send nothing.
+/// The address of the pod, and 199 others for pods that send nothing.
 fn many(node: Node<'_>, one: &Objects) -> Objects {
     let mac = node.world.mac(node.name, "eth1");
     (0..199_u32).fold(one.clone(), |objects, number| {
@@ -98,7 +98,7 @@ fn many(node: Node<'_>, one: &Objects) -> Objects {
     })
 }
 
-/// The median of full comparisons in which nothing changes.
+/// The median time of full comparisons in which nothing changes.
 fn compare(node: Node<'_>, objects: &Objects) -> Duration {
     node.with(|runtime, reconciler| {
         let mut took: Vec<_> = (0..21)
@@ -131,7 +131,7 @@ fn sink(world: &World) {
     });
 }
 
-/// Megabytes in a second, from the pod to the partner.
+/// Megabytes per second from the pod to the partner.
 fn throughput(world: &World) -> f64 {
     within(&world.name("client"), || {
         let mut stream = TcpStream::connect((PARTNER, 7001)).unwrap();
@@ -145,13 +145,13 @@ fn throughput(world: &World) -> f64 {
     })
 }
 
-/// Connections in a second, one after the other.
+/// Connections per second, one after the other.
 fn rate(world: &World) -> f64 {
     within(&world.name("client"), || {
         let (begin, mut count) = (Instant::now(), 0_u32);
         while begin.elapsed() < LENGTH {
             let (stream, _) = tcp(PARTNER, "0.0.0.0").unwrap();
-            // Ended by a reset: there are only 28,000 ports, and each would wait for a minute.
+            // Closed by a reset: there are only 28,000 ports, and each would be in TIME_WAIT for a minute.
             rustix::net::sockopt::set_socket_linger(&stream, Some(Duration::ZERO)).unwrap();
             count += 1;
         }

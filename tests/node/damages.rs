@@ -8,7 +8,7 @@ use crate::node_part::RunNodePart as _;
 use crate::objects::{one_pod, with_ip, with_pod};
 use mooring_cluster::network::{Backend, PARTNER, Protocol, World, X, Y, eventually};
 
-/// Other programs and people damage what the node part made. Each damage is healed within 1 s, and afterwards the
+/// Other programs and users damage the state of the node part. Each damage is repaired within 1 s, and afterwards the
 /// address works.
 pub fn every_damage_is_repaired(backend: Backend) {
     let world = World::new(backend);
@@ -48,13 +48,13 @@ pub fn every_damage_is_repaired(backend: Backend) {
         eventually(damage, evidence, || (ours() == right).then_some(()));
         println!("{backend}: {damage}: {:?}", begin.elapsed());
         if damage == "nft flush ruleset" {
-            // It took the rules of the CNI with it, where they are in nftables.
+            // It also deleted the rules of the CNI, if they are in nftables.
             node.run("iptables-nft -t nat -F; true");
         }
         eventually("the address works again", evidence, works);
     }
 
-    // What the tables do not show: connections are forgotten, and the pod has another address.
+    // Damages outside of the tables: connection tracking is flushed, and the pod gets another address.
     node.run("conntrack -F 2>&1");
     eventually("the address works without its connections", evidence, works);
     node.pod("moved", "10.77.0.25");
@@ -67,7 +67,7 @@ pub fn every_damage_is_repaired(backend: Backend) {
         .then_some(())
     });
 
-    // Another ENI takes the place of the first one, under another name.
+    // Another ENI with another name replaces the first one.
     world.replace_eni("a");
     let mac = world.mac("a", "eth2").parse().unwrap();
     for ip in moved.ips.values_mut() {
@@ -90,8 +90,8 @@ pub fn every_damage_is_repaired(backend: Backend) {
     });
 }
 
-/// Other programs add the static addresses as well, before and while the node part runs. Traffic passes, or the report
-/// says why not, and nothing of them is removed.
+/// Other programs also add the static addresses, before and while the node part runs. Traffic passes, or the report has
+/// the reason why not. The node part removes none of these addresses.
 pub fn addresses_of_other_programs_stay(backend: Backend) {
     let world = World::new(backend);
     let (node, objects) = one_pod(&world);
@@ -132,7 +132,7 @@ pub fn addresses_of_other_programs_stay(backend: Backend) {
     later.iter().for_each(add);
     works();
 
-    // The address of the pod itself: packets to it no longer reach the pod.
+    // The own address of the pod on the node: packets to it no longer reach the pod.
     let own = "10.77.0.20/32 dev lo".to_owned();
     add(&own);
     eventually("the report has the reason", evidence, || {
@@ -146,7 +146,7 @@ pub fn addresses_of_other_programs_stay(backend: Backend) {
     eventually("both are programmed again", evidence, programmed);
     works();
 
-    // A comparison of everything, as at a start, and the end of both pods.
+    // A full comparison as at a start, and the deletion of both pods.
     drop(running);
     assert!(node.reconcile(&objects).changes.is_empty());
     node.reconcile(&Objects::default());
@@ -158,7 +158,7 @@ pub fn addresses_of_other_programs_stay(backend: Backend) {
     world.expect_sources(&[X, Y]);
 }
 
-/// Without life times, and in one order: rules of one priority are in the order in which they came.
+/// The lines without lifetimes, as a set: the order of rules with the same priority depends on their creation.
 fn state(text: &str) -> BTreeSet<String> {
     text.lines()
         .filter(|line| !line.contains("valid_lft"))

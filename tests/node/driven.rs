@@ -12,9 +12,9 @@ use mooring_cluster::network::{Api, Backend, PARTNER, Protocol, World, X, eventu
 
 const NODES: [&str; 2] = ["a", "b"];
 
-/// The controller, a real API server and scheduler, and EC2 as the emulator plays it drive the nodes: what EC2 has
-/// assigned is where the VPC delivers. Whenever a pod becomes ready, the partner reaches it and it reaches the
-/// partner at once, under its address; and no packet ever has a wrong source.
+/// The controller, a real API server and scheduler, and the EC2 emulator control the nodes: the VPC delivers packets to
+/// the node to which EC2 has assigned the address. As soon as a pod is ready, the partner reaches it and it reaches the
+/// partner with its address. No packet ever has a wrong source.
 pub fn a_ready_pod_is_reached_and_seen_under_its_address(backend: Backend) {
     let world = World::new(backend);
     let nodes = [world.node("a"), world.node("b")];
@@ -24,7 +24,7 @@ pub fn a_ready_pod_is_reached_and_seen_under_its_address(backend: Backend) {
     world.make("control");
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
-        // Also when a check below fails.
+        // Ends the control plane even if a check below fails.
         let _stop = Stop(&stop);
         let (started, ready) = mpsc::channel();
         let (world, stop) = (&world, &stop);
@@ -44,7 +44,7 @@ pub fn a_ready_pod_is_reached_and_seen_under_its_address(backend: Backend) {
             NODES.map(|node| (node, api.start_node_part(node))).into();
         make_block(&api, &subnet);
         let mut before: Option<(&str, usize, String)> = None;
-        // There, to the other node, and back.
+        // To one node, to the other, and back.
         for (pod, at) in [("first", 0), ("second", 1), ("third", 0)] {
             make_pod(&api, pod, NODES[at]);
             let address = eventually(
@@ -58,7 +58,7 @@ pub fn a_ready_pod_is_reached_and_seen_under_its_address(backend: Backend) {
             );
             nodes[at].pod(pod, &address);
             if pod == "third" {
-                // While its node part is away, the pod waits and says for what.
+                // While the node part of its node is away, the pod waits with a reason.
                 parts.remove(NODES[at]);
             }
             if let Some((before, at, address)) = before.replace((pod, at, address)) {
@@ -104,7 +104,7 @@ pub fn a_ready_pod_is_reached_and_seen_under_its_address(backend: Backend) {
             }
         }
         expect_event(&api);
-        // The last address goes with its pod.
+        // When the last pod is deleted, its address is removed.
         api.kubectl("delete pod third --wait=false");
         eventually(
             "nothing is programmed",
@@ -118,7 +118,7 @@ pub fn a_ready_pod_is_reached_and_seen_under_its_address(backend: Backend) {
     world.expect_sources(&[X]);
 }
 
-/// The outcome of the probe is a condition of the IP.
+/// The outcome of the probe is also an Event.
 fn expect_event(api: &Api<'_>) {
     eventually(
         "an Event has the source address that the partner sees",
@@ -148,7 +148,7 @@ fn run_control_plane(world: &World, started: &mpsc::Sender<Started>, stop: &Atom
     runtime.block_on(control(world, started, stop));
 }
 
-/// Starts everything, and then delivers where EC2 has assigned, until `stop`.
+/// Starts the control plane. Then makes the VPC deliver as EC2 has assigned, until `stop` is set.
 async fn control(world: &World, started: &mpsc::Sender<Started>, stop: &AtomicBool) {
     // The CNI gives pods addresses of the VPC.
     let options = ClusterOptions {
@@ -170,7 +170,7 @@ async fn control(world: &World, started: &mpsc::Sender<Started>, stop: &AtomicBo
     let port = cluster.url().rsplit(':').next().unwrap().parse().unwrap();
     let folder = cluster.folder().display().to_string();
     started.send((folder, subnet.id.clone(), port)).unwrap();
-    // No call is answered before the VPC delivers as it says.
+    // Each call is answered only after the VPC delivers accordingly.
     let done = ["AssignPrivateIpAddresses", "UnassignPrivateIpAddresses"];
     for action in done {
         cluster
@@ -184,7 +184,7 @@ async fn control(world: &World, started: &mpsc::Sender<Started>, stop: &AtomicBo
         let now = cluster.ec2().address_on(X).await;
         let now = now.map(|interface| interfaces[&interface]);
         world.deliver(X, &mut on, now);
-        // There is one address, and so one call at a time.
+        // There is only one address, so there is one call at a time.
         if !held.is_empty() {
             cluster.ec2().release_all().await;
         }

@@ -2,8 +2,8 @@ use crate::node_part::RunNodePart as _;
 use crate::objects::{only_block, with_ip, with_pod};
 use mooring_cluster::network::{Backend, PARTNER, Protocol, World, X};
 
-/// A program in the network namespace of the node binds the address, answers there, and leaves from it; what
-/// does not bind it leaves as before.
+/// A program in the network namespace of the node binds the address, receives there, and sends with it as the source.
+/// Programs that do not bind it send as before.
 pub fn a_program_in_the_network_of_the_node_uses_its_address(backend: Backend) {
     let world = World::new(backend);
     let node = world.node("a");
@@ -42,7 +42,7 @@ pub fn a_program_in_the_network_of_the_node_uses_its_address(backend: Backend) {
     );
     assert!(world.partner_saw().contains(&node.primary()));
 
-    // The address goes with its pod.
+    // When the pod is gone, its address is removed.
     node.reconcile(&only_block("a"));
     assert!(!node.run("ip -4 addr show eth1").contains(X));
 }

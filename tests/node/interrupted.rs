@@ -4,8 +4,8 @@ use crate::node_part::RunNodePart as _;
 use crate::objects::one_pod;
 use mooring_cluster::network::{Backend, PARTNER, Protocol, World, X};
 
-/// The node part ends after each of its changes, while it programs and while it removes. In between the pod
-/// reaches the partner as the address or not at all, and the next start comes to the same end.
+/// The node part ends after each single change, during programming and during removal. In between, the pod reaches the
+/// partner with the address or not at all. The next start gives the same result.
 pub fn programming_can_end_after_every_step(backend: Backend) {
     let world = &World::new(backend);
     let (node, objects) = one_pod(world);
@@ -24,7 +24,7 @@ pub fn programming_can_end_after_every_step(backend: Backend) {
                     steps.min(changes.len())
                 })
             });
-            // At once: what is dropped is waited for.
+            // In parallel, because each dropped packet costs a timeout.
             std::thread::scope(|scope| {
                 for protocol in [Protocol::Tcp, Protocol::Udp] {
                     scope.spawn(move || world.ask("partner", protocol, X));

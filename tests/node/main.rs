@@ -1,7 +1,8 @@
-//! The data path of a node, with real packets in network namespaces that the test makes: one file a promise.
+//! Tests of the data path of a node, with real packets in network namespaces that the test creates. Each property
+//! ("promise") has its own file.
 //!
-//! Everything happens in a network and mount namespace of this process (a user namespace as well where it is
-//! not root's), which end with it.
+//! Everything runs in a network and mount namespace of this process (and a user namespace if it is not root). The
+//! namespaces end with the process.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -39,7 +40,7 @@ use mooring_cluster::network::{Backend, Entered, enter};
 
 type Promise = fn(Backend);
 
-/// Each with the rules of the AWS VPC CNI in both kinds of iptables.
+/// The tests. Each runs with the rules of the AWS VPC CNI in both kinds of iptables.
 const PROMISES: &[(&str, Promise)] = &[
     (
         "both_directions",
@@ -121,11 +122,11 @@ fn main() -> ExitCode {
             }
         }
     }
-    // What the node parts say of refused changes is evidence.
+    // The warnings of the node parts about refused changes are shown in the output.
     let warnings = tracing_subscriber::fmt().with_max_level(tracing::Level::WARN);
     warnings.with_writer(std::io::stderr).init();
     let measured = std::env::var_os("MOORING_NODE_COSTS").is_some();
-    // Most of the time is spent in waiting for packets that are dropped. What is measured needs the machine for itself.
+    // Tests run in parallel, because they mostly wait for dropped packets. Measurements run alone.
     arguments
         .test_threads
         .get_or_insert(if measured { 1 } else { 4 });
@@ -133,7 +134,7 @@ fn main() -> ExitCode {
         .iter()
         .filter(|(name, _)| measured || *name != "costs");
     let trials = listed.flat_map(|(name, promise)| {
-        // What is reported does not depend on the rules of the CNI.
+        // The reports do not depend on the rules of the CNI.
         let backends: &[Backend] = match *name {
             "reports" => &[Backend::Legacy],
             "driven" => &[Backend::Nft],

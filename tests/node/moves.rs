@@ -8,8 +8,8 @@ use mooring_cluster::network::{Backend, Node, PARTNER, Protocol, World, X, event
 
 const MOVES: usize = 100;
 
-/// The address goes from a pod on one node to a pod on another and back, while both pods try to reach the
-/// partner all the time. No packet has a wrong source.
+/// The address moves from a pod on one node to a pod on another and back, while both pods continuously send to the
+/// partner. No packet has a wrong source.
 pub fn an_address_moves_between_nodes_and_back(backend: Backend) {
     let world = World::new(backend);
     let nodes = [world.node("a"), world.node("b")];
@@ -101,7 +101,7 @@ pub fn an_address_moves_between_nodes_and_back(backend: Backend) {
     println!("verified: {backend}: {MOVES} moves, the slowest took {slowest:?}");
 }
 
-/// Begins a connection and does not wait for it.
+/// Starts a connection without waiting for it.
 fn tcp_syn() -> std::io::Result<()> {
     std::net::TcpStream::connect_timeout(
         &"198.51.100.9:7000".parse().unwrap(),

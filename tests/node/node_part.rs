@@ -1,12 +1,12 @@
-//! The node part, run by a thread of the test in the namespace of a node.
+//! Runs the node part in a thread of the test, in the network namespace of a node.
 
 use std::thread;
 use std::time::Duration;
 
 use mooring::node::kernel::{Events, Part};
 use mooring::node::objects::Objects;
-use mooring::node::probe::{self, Limits, Outcomes};
-use mooring::node::reconcile::{Outcome, Reconciler, Reports, run};
+use mooring::node::probe::{self, Limits, ProbeResults};
+use mooring::node::reconcile::{ReconcileResult, Reconciler, Reports, run};
 use mooring::node::settings::NodeSettings;
 use mooring_cluster::network::{Node, enter_network, within};
 use tokio::sync::watch;
@@ -14,27 +14,27 @@ use tokio::sync::watch;
 /// Runs the node part on a node.
 pub trait RunNodePart {
     /// Compares and applies once, as the node part does.
-    fn reconcile(&self, objects: &Objects) -> Outcome;
+    fn reconcile(&self, objects: &Objects) -> ReconcileResult;
 
-    /// As `reconcile`, with other settings.
-    fn reconcile_with(&self, settings: NodeSettings, objects: &Objects) -> Outcome;
+    /// The same as `reconcile`, with other settings.
+    fn reconcile_with(&self, settings: NodeSettings, objects: &Objects) -> ReconcileResult;
 
-    /// Does something with a node part that starts now and ends at once.
+    /// Runs `work` with a node part that starts before it and ends after it.
     fn with<T: Send>(
         &self,
         work: impl FnOnce(&tokio::runtime::Runtime, &mut Reconciler) -> T + Send,
     ) -> T;
 
-    /// Starts a node part that runs until what is returned is dropped.
+    /// Starts a node part that runs until the returned value is dropped.
     fn start(&self, objects: Objects) -> Running;
 }
 
 impl RunNodePart for Node<'_> {
-    fn reconcile(&self, objects: &Objects) -> Outcome {
+    fn reconcile(&self, objects: &Objects) -> ReconcileResult {
         self.reconcile_with(NodeSettings::default(), objects)
     }
 
-    fn reconcile_with(&self, settings: NodeSettings, objects: &Objects) -> Outcome {
+    fn reconcile_with(&self, settings: NodeSettings, objects: &Objects) -> ReconcileResult {
         let outcome = with_settings(*self, settings, |runtime, reconciler| {
             runtime
                 .block_on(reconciler.reconcile(objects, Part::All))
@@ -54,7 +54,7 @@ impl RunNodePart for Node<'_> {
     fn start(&self, objects: Objects) -> Running {
         let (sender, objects) = watch::channel(objects);
         let (said, reports) = watch::channel(Reports::new());
-        let (found, outcomes) = watch::channel(Outcomes::new());
+        let (found, outcomes) = watch::channel(ProbeResults::new());
         let name = self.world.name(self.name);
         let thread = thread::spawn(move || {
             enter_network(&name);
@@ -81,7 +81,7 @@ impl RunNodePart for Node<'_> {
     }
 }
 
-/// A node part that starts now and ends at once.
+/// Runs `work` with a node part that has these settings.
 fn with_settings<T: Send>(
     node: Node<'_>,
     settings: NodeSettings,
@@ -103,16 +103,16 @@ pub fn runtime() -> tokio::runtime::Runtime {
         .unwrap()
 }
 
-/// A node part that runs.
+/// A running node part.
 pub struct Running {
     objects: Option<watch::Sender<Objects>>,
     pub reports: watch::Receiver<Reports>,
-    pub outcomes: watch::Receiver<Outcomes>,
+    pub outcomes: watch::Receiver<ProbeResults>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
 impl Running {
-    /// The API server shows other objects from now on.
+    /// Replaces the objects that the node part sees.
     pub fn show(&self, objects: Objects) {
         self.objects.as_ref().unwrap().send_replace(objects);
     }

@@ -1,4 +1,4 @@
-//! What a node part sees of the API server.
+//! The objects of the API server that a node part sees.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use mooring::node::objects::{Claim, Ip, NodeBlock, NodeSpec, Objects, Pod, Probe, Route};
 use mooring_cluster::network::{Node, PARTNER, World, X};
 
-/// The objects that a node part sees: a block with the partner's network, and what is added to it.
+/// The objects with only a block that has a route to the network of the partner.
 pub fn only_block(node: &str) -> Objects {
     let block = NodeBlock {
         subnets: vec!["203.0.113.0/24".parse().unwrap()],
@@ -31,7 +31,7 @@ pub fn route(to: &str, via: Option<&str>) -> Route {
     }
 }
 
-/// The same with a probe, at an interval that only a test has.
+/// Adds a probe with a very short interval.
 pub fn with_probe(mut objects: Objects, target: &str) -> Objects {
     for block in objects.blocks.values_mut() {
         block.node.as_mut().unwrap().probe = Some(Probe {
@@ -42,7 +42,7 @@ pub fn with_probe(mut objects: Objects, target: &str) -> Objects {
     objects
 }
 
-/// A pod that asks for the IP `ip`.
+/// Adds a pod that asks for the IP `ip`.
 pub fn with_pod(mut objects: Objects, pod: &str, address: Option<&str>, ip: &str) -> Objects {
     objects.pods.insert(
         format!("uid-{pod}"),
@@ -56,13 +56,13 @@ pub fn with_pod(mut objects: Objects, pod: &str, address: Option<&str>, ip: &str
     objects
 }
 
-/// An IP whose address EC2 has put on the second ENI of a node, for a pod.
+/// Adds an IP with a recorded claim: its address is on the second ENI of a node, for a pod.
 pub fn with_ip(objects: Objects, node: Node<'_>, ip: &str, address: &str, pod: &str) -> Objects {
     let mac = node.world.mac(node.name, "eth1");
     claimed(objects, node.name, &mac, ip, address, pod)
 }
 
-/// As `with_ip`, by the MAC of the ENI.
+/// The same as `with_ip`, with the MAC address of the ENI.
 pub fn claimed(
     mut objects: Objects,
     node: &str,
@@ -88,7 +88,7 @@ pub fn claimed(
     objects
 }
 
-/// A node `a` with the pod `client`, which has the address X, programmed.
+/// Creates a node `a` with the pod `client`, which has the address X. Returns the objects to program.
 pub fn one_pod(world: &World) -> (Node<'_>, Objects) {
     let node = world.node("a");
     node.pod("client", "10.77.0.20");

@@ -9,8 +9,8 @@ use mooring_cluster::network::{
     Api, Backend, PARTNER, Protocol, World, X, Y, eventually, runtime_in,
 };
 
-/// The command `mooring node`, with the rights of its role and the token of its node, programs what a real API server
-/// shows, reports it in the `IPNode` of its node, and cannot write another.
+/// The command `mooring node`, with the rights of its role and the token of its node, programs the objects of a real
+/// API server, reports this in the `IPNode` of its node, and cannot write another `IPNode`.
 pub fn the_node_part_reports_what_it_programmed(backend: Backend) {
     let world = World::new(backend);
     let (node, _) = one_pod(&world);
@@ -58,7 +58,7 @@ pub fn the_node_part_reports_what_it_programmed(backend: Backend) {
 
     another_version(&api, &evidence, &programmed);
 
-    // Another node's IPNode is refused, also to a role that would let it: by the policy.
+    // The policy refuses writes to the IPNode of another node, even if a role allows them.
     api.kubectl("create clusterrole all --verb=* --resource=ipnodes.ip.wgtwo.com,ipnodes.ip.wgtwo.com/status");
     api.kubectl("create clusterrolebinding all --clusterrole=all --serviceaccount=mooring-node:mooring-node");
     let refused = as_node_part(
@@ -77,7 +77,7 @@ pub fn the_node_part_reports_what_it_programmed(backend: Backend) {
         "{refused}"
     );
 
-    // Killed, the packets pass as before; started again, it follows the objects.
+    // After the node part is killed, packets pass as before. After a new start, it follows the objects.
     drop(part);
     assert_eq!(
         world.ask("client", Protocol::Tcp, PARTNER),
@@ -108,8 +108,8 @@ pub fn the_node_part_reports_what_it_programmed(backend: Backend) {
     assert!(!node.run("nft list tables").contains("mooring"));
 }
 
-/// A node part of another version is there as well, as during an upgrade. What it writes, with an entry, a field and a
-/// state that this one does not know, disturbs nothing and is written again.
+/// A node part of another version runs too, as during an upgrade. It writes an entry, a field and a state that this
+/// version does not know. They do not disturb, and this version writes its own status again.
 fn another_version(
     api: &Api<'_>,
     evidence: &impl Fn() -> String,
@@ -169,7 +169,7 @@ impl Drop for Server {
     }
 }
 
-/// What kubectl says with the token of the node part, whether it is refused or not.
+/// The output of kubectl with the token of the node part, refused or not.
 fn as_node_part(api: &Api<'_>, arguments: &str) -> String {
     api.run("node-part-a", &format!("{arguments} 2>&1 || true"))
 }

@@ -10,10 +10,11 @@ use crate::node_part::{RunNodePart as _, runtime};
 use crate::objects::one_pod;
 use mooring_cluster::network::{Backend, PARTNER, World, X, enter_network, eventually, tcp};
 
-/// Set in a process that is a node part and nothing else: the namespace, and the MAC of the ENI.
+/// The variable that is set in a process that is only a node part. Its value is the namespace and the MAC address of
+/// the ENI.
 const CHILD: &str = "MOORING_NODE_TEST_CHILD";
 
-/// Is a node part until it is killed, if this process was started as one.
+/// Runs a node part until it is killed, if this process was started as one.
 pub fn child() -> Option<ExitCode> {
     let told = std::env::var(CHILD).ok()?;
     let (network, mac) = told.split_once(' ')?;
@@ -67,7 +68,7 @@ pub fn connections_survive_the_end_of_the_node_part(backend: Backend) {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        // Once with damage, so that it is killed while or after it programs.
+        // In every second round with damage, so that it is killed during or after a repair.
         if round % 2 == 1 {
             node.run("nft delete element ip mooring leaving { 10.77.0.20 }");
         }

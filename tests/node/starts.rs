@@ -10,15 +10,15 @@ use crate::node_part::RunNodePart as _;
 use crate::objects::{only_block, with_ip, with_pod};
 use mooring_cluster::network::{Backend, PARTNER, World, X, eventually};
 
-/// With each kind of iptables.
+/// The number of starts with each kind of iptables.
 const STARTS: usize = 50;
 const ADDRESS: &str = "10.77.0.20";
-/// Type of service (DSCP CS1) of what a pod sends after the node part has its address.
+/// The type of service (DSCP CS1) of packets that a pod sends after the node part has its address.
 const KNOWN: u8 = 0x20;
 
-/// Pods start while the node part runs, and each sends to the partner from its first moment. What a pod sends after
-/// the node part has its address reaches the partner with the static address or not at all, also in a flow that
-/// began before.
+/// Pods start while the node part runs, and each sends to the partner from its start. Packets that a pod sends after
+/// the node part has its address reach the partner with the static address or not at all, even in a flow that began
+/// before.
 pub fn starting_pods_never_send_from_another_address(backend: Backend) {
     let world = World::new(backend);
     let node = world.node("a");
@@ -93,9 +93,9 @@ pub fn starting_pods_never_send_from_another_address(backend: Backend) {
 
 /// A program that sends to the partner until this is dropped.
 struct Sender {
-    /// Whether the node part has the address of the pod.
+    /// Does the node part have the address of the pod?
     known: Arc<AtomicBool>,
-    /// Whether the flow by UDP was answered with the static address.
+    /// Did the partner answer the UDP flow with the static address?
     answered: Arc<AtomicBool>,
     stop: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
@@ -114,7 +114,7 @@ impl Sender {
                 } else {
                     0
                 };
-                // Before the pod has a route it cannot be opened.
+                // The flow cannot be opened before the pod has a route.
                 flow = flow.or_else(|| udp().ok());
                 if let Some(flow) = &flow {
                     sockopt::set_ip_tos(flow, service).unwrap();
@@ -155,7 +155,7 @@ fn udp() -> std::io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// Begins a connection and does not wait for it.
+/// Starts a connection without waiting for it.
 fn syn(service: u8) {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None).unwrap();

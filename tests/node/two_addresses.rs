@@ -2,7 +2,7 @@ use crate::node_part::RunNodePart as _;
 use crate::objects::{one_pod, with_ip, with_pod};
 use mooring_cluster::network::{Backend, PARTNER, Protocol, World, X, Y};
 
-/// Two pods of one node have two addresses, and neither sees what is the other's.
+/// Two pods of one node have two addresses, and neither gets the packets of the other.
 pub fn two_pods_of_one_node_have_two_addresses(backend: Backend) {
     let world = World::new(backend);
     let (node, objects) = one_pod(&world);
@@ -24,7 +24,7 @@ pub fn two_pods_of_one_node_have_two_addresses(backend: Backend) {
     }
     world.expect_sources(&[X, Y]);
 
-    // One of them goes: the other is as it was, and the pod without an address reaches no partner.
+    // One claim is removed: the other address still works, and the pod without an address reaches no partner.
     let mut rest = objects.clone();
     rest.ips.get_mut("one").unwrap().claim = None;
     node.reconcile(&rest);

@@ -22,7 +22,7 @@ pub fn a_partner_is_reached_through_the_gateway_of_its_route(backend: Backend) {
     }
     world.expect_sources(&[X]);
 
-    // Another gateway for the same network takes the place of the first.
+    // Another gateway for the same network replaces the first one.
     objects.ips.get_mut("one").unwrap().routes = vec![route("192.0.2.0/24", Some("203.0.113.1"))];
     node.reconcile(&objects);
     let routes = node.run("ip route show table 10601");

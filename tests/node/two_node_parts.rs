@@ -2,7 +2,7 @@ use crate::node_part::RunNodePart as _;
 use crate::objects::one_pod;
 use mooring_cluster::network::{Backend, PARTNER, Protocol, World, X, eventually};
 
-/// Two node parts on one node, as during an upgrade, program the same and then rest.
+/// Two node parts on one node, as during an upgrade, program the same state and then change nothing.
 pub fn two_node_parts_do_not_disturb_each_other(backend: Backend) {
     let world = World::new(backend);
     let (node, objects) = one_pod(&world);

@@ -6,7 +6,7 @@ use crate::node_part::RunNodePart as _;
 use crate::objects::one_pod;
 use mooring_cluster::network::{Backend, PARTNER, Protocol, World, X, tcp};
 
-/// The chains of an earlier version, in the place of the chain `connections`.
+/// The chains of an earlier version, instead of the chain `connections`.
 const EARLIER: &str = "nft -f - <<'END'
 add chain ip mooring arrive { type filter hook prerouting priority -160; }
 add rule ip mooring arrive ct state new iifname . ip daddr vmap @arrived
@@ -16,12 +16,12 @@ add rule ip mooring leave ct mark & 0xf0000 vmap @restore
 delete chain ip mooring connections
 END";
 
-/// A version with other chains takes the table over: connections continue, and no packet has a wrong source meanwhile.
+/// A version with other chains takes over the table: connections continue, and no packet has a wrong source meanwhile.
 pub fn connections_survive_an_upgrade_that_changes_the_chains(backend: Backend) {
     let world = World::new(backend);
     let (node, objects) = one_pod(&world);
     node.reconcile(&objects);
-    // The kernel lists a new chain last.
+    // Sorted, because the kernel lists a new chain last.
     let table = || {
         let listing = node.run("nft -s list table ip mooring");
         let mut lines: Vec<String> = listing.lines().map(str::to_owned).collect();
@@ -47,7 +47,7 @@ pub fn connections_survive_an_upgrade_that_changes_the_chains(backend: Backend) 
                     .set_read_timeout(Some(Duration::from_secs(10)))
                     .unwrap();
             }
-            // Once more after the upgrade.
+            // Sends once more after the upgrade.
             loop {
                 let last = upgraded.load(Ordering::Acquire);
                 for (stream, _) in &mut connections {
@@ -63,7 +63,7 @@ pub fn connections_survive_an_upgrade_that_changes_the_chains(backend: Backend) 
         });
         let opening = scope.spawn(|| {
             while !upgraded.load(Ordering::Acquire) {
-                // It may be refused while the guard is closed. The partner takes no other source.
+                // The connection can be refused while the guard is closed. The partner accepts no other source.
                 let _ = world.ask("client", Protocol::Tcp, PARTNER);
             }
         });

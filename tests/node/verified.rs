@@ -2,7 +2,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use mooring::node::objects::Objects;
-use mooring::node::probe::Outcome;
+use mooring::node::probe::ProbeResult;
 use mooring::node::settings::NodeSettings;
 use socket2::{Domain, Socket, Type};
 
@@ -10,19 +10,20 @@ use crate::node_part::{RunNodePart as _, Running};
 use crate::objects::{one_pod, only_block, with_ip, with_pod, with_probe};
 use mooring_cluster::network::{Backend, Node, PARTNER, Protocol, World, X, Y, eventually, within};
 
-/// What `mooring echo` of the partner listens on.
+/// The address on which `mooring echo` of the partner listens.
 pub const ECHO: &str = "198.51.100.9:7001";
 /// The address of the router towards the partner.
 const ROUTER: &str = "198.51.100.1";
 
-/// The node part connects from the address of a pod to a program of the partner, which sees that address and no other;
-/// the pod is not affected. What the partner sees instead, or that it sees nothing, is reported; and nothing stays.
+/// The node part connects with the address of a pod to a program of the partner, which sees only that address. The pod
+/// is not affected. If the partner sees another address or nothing, this is reported. Afterwards no state of the probe
+/// is left.
 pub fn the_partner_sees_the_address_of_a_pod(backend: Backend) {
     let world = World::new(backend);
     let (node, objects) = one_pod(&world);
     let echo = world.echo("partner", ECHO);
     let before = node.run("ip rule; ip -4 route show table all");
-    // What is sent back to the probe does not reach the pod.
+    // Packets back to the probe do not reach the pod.
     world.nft(
         "client",
         "table ip count { set strays { typeof tcp sport; flags dynamic; size 10; }
@@ -48,11 +49,11 @@ pub fn the_partner_sees_the_address_of_a_pod(backend: Backend) {
     let strays = world.run("client", "nft list set ip count strays");
     assert!(!strays.contains("7001"), "{strays}");
 
-    // Calico with WireGuard sets it. The way back to the source of a packet is then looked up with the packet's mark.
+    // Calico with WireGuard sets this. The reverse path check of a packet then uses the mark of the packet.
     node.run("echo 1 > /proc/sys/net/ipv4/conf/eth1/src_valid_mark");
     broken_ways(node, &part);
 
-    // Where nothing leaves with the address, no connection is opened.
+    // If no packets to the target leave with the address, no connection is opened.
     part.show(with_probe(objects.clone(), "192.0.2.9:7001"));
     let said = says(node, &part, |said| {
         said.message.contains("nothing leaves for it")
@@ -110,8 +111,8 @@ pub fn the_partner_sees_the_address_of_a_program_of_the_node(backend: Backend) {
     broken_ways(node, &part);
 }
 
-/// A connection that begins on the node with the mark of the ENI and an address that is not probed: as an attempt that
-/// lasts until its address has gone elsewhere.
+/// Starts a connection on the node with the mark of the ENI and an address that is not probed, like a probe attempt
+/// whose address has moved meanwhile.
 fn send_as(node: Node<'_>, address: &str) {
     let from = SocketAddr::new(address.parse().unwrap(), 0);
     let to: SocketAddr = ECHO.parse().unwrap();
@@ -125,7 +126,7 @@ fn send_as(node: Node<'_>, address: &str) {
     });
 }
 
-/// Connections are forgotten when the table changes. Those of the probe stay.
+/// Adds another pod: a change of the table flushes connections, but not those of the probe.
 fn another_pod_comes(node: Node<'_>, part: &Running, objects: &Objects) {
     let world = node.world;
     node.pod("other", "10.77.0.21");
@@ -149,7 +150,7 @@ fn another_pod_comes(node: Node<'_>, part: &Running, objects: &Objects) {
     );
 }
 
-/// Something translates the address on its way; and the address is taken off the ENI.
+/// Two failures: NAT on the path translates the address, and the address is removed from the ENI.
 fn broken_ways(node: Node<'_>, part: &Running) {
     let world = node.world;
     world.whitelist(ROUTER);
@@ -176,13 +177,13 @@ fn broken_ways(node: Node<'_>, part: &Running) {
     says(node, part, is_verified);
 }
 
-fn is_verified(outcome: &Outcome) -> bool {
+fn is_verified(outcome: &ProbeResult) -> bool {
     outcome.observed == X.parse().ok() && outcome.is_verified()
         || outcome.observed == Y.parse().ok() && outcome.is_verified()
 }
 
-/// Waits until the outcome of the IP "one" is such a one.
-fn says(node: Node<'_>, part: &Running, such: impl Fn(&Outcome) -> bool) -> Outcome {
+/// Waits until the outcome of the IP "one" fulfils `such`.
+fn says(node: Node<'_>, part: &Running, such: impl Fn(&ProbeResult) -> bool) -> ProbeResult {
     eventually(
         "the outcome is another",
         || evidence(node, part),

@@ -1,4 +1,4 @@
-//! Applying manifests, as `kubectl apply --server-side` would, without starting a process for each.
+//! Applies manifests like `kubectl apply --server-side`, but without a process for each one.
 
 use std::path::Path;
 use std::process::Command;
@@ -38,7 +38,7 @@ impl Cluster {
     /// Applies every document of a YAML text (server-side, forced).
     ///
     /// # Panics
-    /// When one is refused; see [`Cluster::try_apply`].
+    /// If one is refused. See [`Cluster::try_apply`].
     pub async fn apply(&self, yaml: &str) {
         self.try_apply(yaml)
             .await
@@ -100,7 +100,7 @@ pub(crate) async fn one(
     .await
 }
 
-/// Makes a namespace, if it is not there.
+/// Creates a namespace, if it does not exist.
 pub(crate) async fn namespace(client: &kube::Client, name: &str) {
     let object = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
     one(client, &object)
@@ -108,7 +108,7 @@ pub(crate) async fn namespace(client: &kube::Client, name: &str) {
         .unwrap_or_else(|error| panic!("making namespace {name}: {error}"));
 }
 
-/// The objects of a kustomization, or of all YAML files of a folder; none when it is not there.
+/// The objects of a kustomization, or of all YAML files of a folder. Empty if the folder does not exist.
 pub(crate) fn objects(folder: &Path) -> Vec<Value> {
     if !folder.exists() {
         return Vec::new();
@@ -143,8 +143,8 @@ pub(crate) fn objects(folder: &Path) -> Vec<Value> {
         .collect()
 }
 
-/// `ClusterRole/NAME/3` in this variable takes the fourth rule out of that role, and out of every role that is
-/// applied later and has it, too: who needs it fails then.
+/// `ClusterRole/NAME/3` in this variable removes the fourth rule of that role, and the same rule in every role that is
+/// applied later. Tests that need the rule then fail.
 const WITHOUT: &str = "MOORING_WITHOUT_RULE";
 static TAKEN: Mutex<Option<Value>> = Mutex::new(None);
 
@@ -194,7 +194,7 @@ pub(crate) async fn folder(client: &kube::Client, folder: &Path) {
     }
 }
 
-/// Waits until the API server serves a CRD, and tells when it will not.
+/// Waits until the API server serves a CRD. Fails if the CRD is not accepted.
 pub(crate) async fn established(client: &kube::Client, name: &str) {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(
         "apiextensions.k8s.io",

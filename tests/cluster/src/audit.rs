@@ -1,4 +1,4 @@
-//! The audit log of the API server: the history for the judge.
+//! The audit log of the API server, which is the history for the judge.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,13 +12,13 @@ use crate::cluster::Cluster;
 
 /// One request that the API server has answered (stage `ResponseComplete`).
 ///
-/// Bodies are there for writes of IPs, blocks, IPAddresses, pods and nodes, and for questions of access; of reads,
-/// and of Leases and Events, only who asked for what (`tests/control-plane/audit-policy.yaml`).
+/// Bodies are recorded for writes of IPs, blocks, IPAddresses, pods and nodes, and for access reviews. For reads,
+/// Leases and Events only the metadata of the request is recorded (`tests/control-plane/audit-policy.yaml`).
 #[derive(Clone, Debug)]
 pub struct AuditEvent {
     /// `create`, `update`, `patch`, `delete`, `get`, `list`, `watch`...
     pub verb: String,
-    /// Who: `system:serviceaccount:mooring-system:mooring` for Mooring, `kwok` for the kubelets.
+    /// The user: `system:serviceaccount:mooring-system:mooring` for Mooring, `kwok` for the kubelets.
     pub user: String,
     /// The User-Agent of the client.
     pub agent: String,
@@ -36,7 +36,9 @@ pub struct AuditEvent {
     pub uri: String,
     /// The HTTP status of the answer.
     pub code: u16,
-    /// When the request came.
+    /// Why the request was refused: the reasons of `details.causes` in the answer.
+    pub causes: Vec<String>,
+    /// When the request arrived.
     pub received: Timestamp,
     /// When it was answered.
     pub answered: Timestamp,
@@ -49,7 +51,7 @@ pub struct AuditEvent {
 }
 
 impl AuditEvent {
-    /// Changed something: a create, update, patch or delete that was answered with success.
+    /// Whether the request changed something: a create, update, patch or delete that was answered with success.
     pub fn is_write(&self) -> bool {
         matches!(
             self.verb.as_str(),
@@ -57,7 +59,7 @@ impl AuditEvent {
         ) && self.code < 300
     }
 
-    /// Done by a ServiceAccount that Mooring runs under.
+    /// Whether the user is a ServiceAccount of Mooring.
     pub fn by_mooring(&self) -> bool {
         self.user
             .starts_with("system:serviceaccount:mooring-system:mooring")
@@ -80,7 +82,7 @@ impl AuditEvent {
     }
 }
 
-/// No record is longer: an object has at most 1.5 MiB, and a record has it twice.
+/// The longest record: an object has at most 1.5 MiB, and a record contains it twice.
 const LONGEST_LINE: u64 = 4 << 20;
 
 #[derive(Deserialize)]
@@ -125,31 +127,44 @@ struct Reference {
 }
 
 #[derive(Default, Deserialize)]
+#[serde(default)]
 struct Status {
-    #[serde(default)]
     code: u16,
+    details: Details,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Details {
+    causes: Vec<Cause>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Cause {
+    reason: String,
 }
 
 impl Cluster {
-    /// All records until now, in the order of the answers.
+    /// All records so far, in the order of the answers.
     pub fn audit(&self) -> Vec<AuditEvent> {
         self.audit_since(0).0
     }
 
-    /// What was recorded from a byte offset on, and the offset for the next call. Begin a scene with
+    /// The records from a byte offset on, and the offset for the next call. Begin a scene with
     /// `let (_, mark) = cluster.audit_since(u64::MAX)`.
     pub fn audit_since(&self, offset: u64) -> (Vec<AuditEvent>, u64) {
         self.audit_naming("", offset)
     }
 
-    /// As [`Cluster::audit_since`], only records whose line contains a text: a scene's name, so that not
-    /// the records of all clients are parsed for each scene.
+    /// As [`Cluster::audit_since`], but only records whose line contains a text, such as the name of a scene. So a
+    /// scene need not parse the records of all clients.
     pub fn audit_naming(&self, text: &str, offset: u64) -> (Vec<AuditEvent>, u64) {
         let Ok(mut file) = File::open(self.folder().join("audit.log")) else {
             return (Vec::new(), 0);
         };
         let size = file.metadata().expect("a file has a size").len();
-        // Only the end of the last line is looked for: the log of a large cluster has gigabytes.
+        // Only search for the end of the last line: the log of a large cluster has gigabytes.
         let begin = if offset > size {
             size.saturating_sub(LONGEST_LINE)
         } else {
@@ -159,7 +174,7 @@ impl Cluster {
         file.seek(SeekFrom::Start(begin))
             .and_then(|_| file.read_to_end(&mut bytes))
             .expect("the audit log can be read");
-        // The API server may be in the middle of a line.
+        // The API server may be writing a line at this moment.
         let whole = bytes
             .iter()
             .rposition(|&byte| byte == b'\n')
@@ -183,6 +198,7 @@ impl Cluster {
 }
 
 fn event(record: Record) -> AuditEvent {
+    let causes = record.response_status.details.causes.into_iter();
     AuditEvent {
         verb: record.verb,
         user: record.user.username,
@@ -194,6 +210,7 @@ fn event(record: Record) -> AuditEvent {
         name: record.object_ref.name,
         uri: record.uri,
         code: record.response_status.code,
+        causes: causes.map(|cause| cause.reason).collect(),
         received: record.request_received_timestamp,
         answered: record.stage_timestamp,
         annotations: record.annotations,

@@ -1,4 +1,4 @@
-//! The cluster: all processes that start and end together.
+//! A test cluster: processes that start and end together.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,20 +13,22 @@ use crate::paths::{repository, target};
 use crate::pki::Authority;
 use crate::topology::Subnet;
 
-/// How a cluster is started.
+/// Options of a cluster.
 #[derive(Clone, Debug)]
 pub struct ClusterOptions {
-    /// How long a node's kubelet can be silent before the node counts as failed (`--node-monitor-grace-period`),
-    /// and how long its Lease lasts; renewed four times within it. Kubernetes' own default is 50 s.
+    /// After this time without a report of its kubelet a node counts as failed (`--node-monitor-grace-period`). It is
+    /// also the duration of the Lease of a node, which is renewed four times within it. The default of Kubernetes is 50
+    /// s.
     pub node_grace: Duration,
-    /// Apply `config/crd`, `config/rbac`, `config/policies`, `config/flow-control` and `config/users`. Without: a bare cluster.
+    /// Whether to apply `config/crd`, `config/rbac`, `config/policies`, `config/flow-control` and `config/users`.
+    /// False: a bare cluster.
     pub manifests: bool,
     /// The addresses of pods.
     pub pod_cidr: String,
     /// More flags for kube-apiserver, such as `--watch-cache=false`.
     pub api_server_flags: Vec<String>,
-    /// `GOGC` of the control plane: its heaps grow by this many percent before the next garbage collection. Go's own
-    /// default is 100; 400 takes more memory and less of the two cores that many clusters share.
+    /// `GOGC` of the control plane: the heap growth in percent before the next garbage collection. The default of Go is
+    /// 100. 400 takes more memory, and less CPU time of the two cores that many clusters share.
     pub heap_growth: u32,
 }
 
@@ -63,10 +65,10 @@ pub struct Cluster {
 pub(crate) const NAMESPACE: &str = "mooring-system";
 
 impl Cluster {
-    /// Starts a cluster; ready after about five seconds.
+    /// Starts a cluster. It is ready after about five seconds.
     ///
     /// # Panics
-    /// When a part of it does not start; the message has the end of its log.
+    /// If a process does not start. The message contains the end of its log.
     pub async fn start(options: ClusterOptions) -> Self {
         let folder = new_folder();
         let logs = folder.join("logs");
@@ -95,7 +97,7 @@ impl Cluster {
             node_subnet: tokio::sync::Mutex::new(None),
             counter: AtomicU32::new(0),
         };
-        // Until then no pod is admitted; and the controllers are seen to work.
+        // Before the default ServiceAccount exists no pod is admitted. It also shows that the controllers work.
         for namespace in ["default", NAMESPACE] {
             cluster.wait_for_service_account(namespace).await;
         }
@@ -127,7 +129,7 @@ impl Cluster {
         &self.webhook_authority
     }
 
-    /// EC2, as the emulator plays it.
+    /// The EC2 emulator.
     pub fn ec2(&self) -> &Ec2 {
         &self.ec2
     }
@@ -150,20 +152,20 @@ impl Cluster {
         }
     }
 
-    /// Kills the API server and starts it again on the same port; watches break, nothing is lost.
+    /// Kills the API server and starts it again on the same port. Watches break, but no data is lost.
     pub async fn restart_api_server(&self) {
         self.control_plane
             .restart_api_server(&self.kubeconfig())
             .await;
     }
 
-    /// Makes a namespace in which pods can be created.
+    /// Creates a namespace in which pods can be created.
     pub async fn add_namespace(&self, name: &str) {
         crate::apply::namespace(&self.client().await, name).await;
         self.wait_for_service_account(name).await;
     }
 
-    /// A number that this cluster has not given before; for names.
+    /// A number that this cluster has not returned before, for unique names.
     pub fn next_number(&self) -> u32 {
         self.counter.fetch_add(1, Ordering::Relaxed)
     }
@@ -209,13 +211,13 @@ impl Drop for Cluster {
             ] {
                 self.process(name).kill9();
             }
-            // A folder that stays is taken away by a later test.
+            // A folder that is left is removed by a later test.
             let _ = std::fs::remove_dir_all(&self.folder);
         }
     }
 }
 
-/// A folder for a new cluster; folders of processes that are gone are taken away, the youngest five aside.
+/// A folder for a new cluster. Removes folders of processes that have ended, except the newest five.
 fn new_folder() -> PathBuf {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
     let all = target().join("clusters");

@@ -1,4 +1,4 @@
-//! Waiting for a condition, never for a time.
+//! Waits for conditions instead of fixed times.
 
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
@@ -44,7 +44,7 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// Waits until `look` succeeds. After `limit`, returns the last state.
 ///
 /// # Errors
-/// The last thing seen.
+/// The last state that `look` returned.
 pub async fn wait<P: Probe, F: Future<Output = P>>(
     limit: Duration,
     mut look: impl FnMut() -> F,
@@ -59,10 +59,10 @@ pub async fn wait<P: Probe, F: Future<Output = P>>(
     }
 }
 
-/// Waits until `look` finds what `sentence` says.
+/// Waits until `look` succeeds. `sentence` describes the expected state.
 ///
 /// # Panics
-/// After `limit`, with the last thing seen.
+/// After `limit`, with the last state.
 pub async fn eventually<P: Probe, F: Future<Output = P>>(
     sentence: &str,
     limit: Duration,
@@ -76,17 +76,17 @@ pub async fn eventually<P: Probe, F: Future<Output = P>>(
     found
 }
 
-/// Prints expectations that took more than half of their limit; they could fail on a slower machine.
+/// Prints expectations that took more than half of their limit, because they could fail on a slower machine.
 pub fn tell_if_close(sentence: &str, took: Duration, limit: Duration) {
     if took > limit / 2 {
         println!("close: {took:.1?} of {limit:?}: {sentence}");
     }
 }
 
-/// Checks that `look` finds what `sentence` says during the whole `period`.
+/// Checks that `look` succeeds during the whole `period`. `sentence` describes the expected state.
 ///
 /// # Panics
-/// As soon as it does not.
+/// As soon as `look` fails.
 pub async fn remains<P: Probe, F: Future<Output = P>>(
     sentence: &str,
     period: Duration,
@@ -105,7 +105,7 @@ pub async fn remains<P: Probe, F: Future<Output = P>>(
 }
 
 impl Cluster {
-    /// The same as [`eventually`]; a failure also shows objects, Events, calls of EC2, and the log of Mooring.
+    /// As [`eventually`]. A failure also shows objects, Events, calls of EC2, and the log of Mooring.
     ///
     /// # Panics
     /// After `limit`.

@@ -15,17 +15,17 @@ pub struct HttpAnswer {
     pub body: String,
 }
 
-/// GET; an error is a sentence.
+/// Sends a GET request. The error is a message.
 pub async fn http_get(url: &str) -> Result<HttpAnswer, String> {
     http_send("GET", url, "", String::new()).await
 }
 
-/// POST; an error is a sentence.
+/// Sends a POST request. The error is a message.
 pub async fn http_post(url: &str, content_type: &str, body: String) -> Result<HttpAnswer, String> {
     http_send("POST", url, content_type, body).await
 }
 
-/// Any method; an error is a sentence.
+/// Sends a request with any method. The error is a message.
 pub async fn http_send(
     method: &str,
     url: &str,
@@ -40,7 +40,7 @@ pub async fn http_send(
     let request = request
         .body(Full::new(Bytes::from(body)))
         .map_err(|error| format!("{said}: {error}"))?;
-    // A client of its own each time: a pooled connection would die with the runtime of the test that opened it.
+    // A new client each time: a pooled connection would end with the runtime of the test that opened it.
     let client: Client<_, Full<Bytes>> = Client::builder(TokioExecutor::new()).build_http();
     let answer = client.request(request).await.map_err(|error| {
         let cause = std::error::Error::source(&error)

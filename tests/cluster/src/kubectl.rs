@@ -9,7 +9,7 @@ use crate::paths::control_plane_binary;
 /// The output of a kubectl command.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// Exit code 0.
+    /// Whether the exit code is 0.
     pub ok: bool,
     /// Standard output.
     pub stdout: String,
@@ -18,19 +18,19 @@ pub struct Output {
 }
 
 impl Output {
-    /// The standard output of a command that has to succeed.
+    /// The standard output of a command that must succeed.
     ///
     /// # Panics
-    /// When it failed.
+    /// If the command failed.
     pub fn success(self) -> String {
         assert!(self.ok, "kubectl failed: {}{}", self.stdout, self.stderr);
         self.stdout
     }
 
-    /// The message of a command that has to fail.
+    /// The message of a command that must fail.
     ///
     /// # Panics
-    /// When it succeeded.
+    /// If the command succeeded.
     pub fn failure(self) -> String {
         assert!(
             !self.ok,
@@ -51,7 +51,7 @@ impl Cluster {
         self.kubectl_with(arguments, "").await
     }
 
-    /// Runs kubectl with something on its standard input, as in `apply -f -`.
+    /// Runs kubectl with text on its standard input, as in `apply -f -`.
     pub async fn kubectl_with<I, S>(&self, arguments: I, input: &str) -> Output
     where
         I: IntoIterator<Item = S>,
@@ -61,7 +61,7 @@ impl Cluster {
         command
             .args(arguments.into_iter().map(Into::into))
             .env("KUBECONFIG", self.kubeconfig())
-            // A discovery cache in HOME could be of another cluster, because ports are reused.
+            // A discovery cache in HOME could belong to another cluster, because ports are reused.
             .env("KUBECACHEDIR", self.folder().join("kubectl"))
             .current_dir(crate::paths::repository())
             .stdin(Stdio::piped())

@@ -1,6 +1,6 @@
-//! A world to test in, on loopback: a real Kubernetes control plane (etcd, kube-apiserver,
+//! A test environment on loopback: a real Kubernetes control plane (etcd, kube-apiserver,
 //! kube-controller-manager, kube-scheduler), KWOK for the nodes and their kubelets, the EC2 emulator, and the
-//! built `mooring` itself, each a process of its own on free ports.
+//! built `mooring`. Each is a separate process on free ports.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -27,12 +27,11 @@
 //! # }
 //! ```
 //!
-//! Pods are started by KWOK with Stages of our own (`tests/control-plane/stages`): they never write a
-//! readiness gate, and `Ready` waits for every gate. Annotations of a pod say what its containers do; the list
-//! stands at the head of `pod-start.yaml`.
+//! KWOK starts pods with the Stages in `tests/control-plane/stages`: they never write a readiness gate, and `Ready`
+//! waits for all gates. Annotations of a pod say what its containers do. The head of `pod-start.yaml` lists them.
 //!
-//! [`Cluster`] may be shared by the tests of one process: see [`run`]. Every process that a test starts dies
-//! with it.
+//! The tests of one process may share a [`Cluster`]: see [`run`]. Every process that a test starts ends together with
+//! the test process.
 #![allow(
     clippy::doc_markdown,
     clippy::expect_used,

@@ -1,4 +1,4 @@
-//! The built `mooring`, run as its Deployment would: under its own ServiceAccount.
+//! Runs the built `mooring` as its Deployment does, with its own ServiceAccount.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
@@ -18,30 +18,30 @@ use crate::paths::workspace_binary;
 use crate::ports::free_port;
 use crate::process::Process;
 
-/// How Mooring is started.
+/// Options of a Mooring process.
 #[derive(Clone, Debug)]
 pub struct MooringOptions {
-    /// Its name: in the Lease (`--identity`), and of its log. Default: `mooring-N`.
+    /// The name in the Lease (`--identity`) and of the log. Default: `mooring-N`.
     pub identity: Option<String>,
     /// `--inventory-interval`; default 1 s.
     pub inventory_interval: Duration,
-    /// Its ServiceAccount, made when it is not there; default: that of `config/rbac`.
+    /// The ServiceAccount, which is created if it does not exist. Default: that of `config/rbac`.
     pub account: &'static str,
-    /// `--leader-elect`; default true.
+    /// `--leader-elect`. Default: true.
     pub leader_elect: bool,
-    /// `--drain`; default 0 s, so that tests end quickly.
+    /// `--drain`. Default: 0 s, so that tests end quickly.
     pub drain: Duration,
-    /// Point the webhook configurations at it once it is ready; default true.
+    /// Point the webhook configurations to it when it is ready. Default: true.
     pub register_webhooks: bool,
-    /// Wait for `/readyz`; default true.
+    /// Wait for `/readyz`. Default: true.
     pub wait: bool,
-    /// The URL of the API server in its kubeconfig, for example of a [`Proxy`](crate::Proxy); default: the API server.
+    /// The URL of the API server in its kubeconfig, for example of a [`Proxy`](crate::Proxy). Default: the API server.
     pub api_server: Option<String>,
-    /// Where its webhook listens; default: a free port of 127.0.0.1.
+    /// The address of its webhook. Default: a free port of 127.0.0.1.
     pub webhook: Option<SocketAddr>,
-    /// More arguments of `mooring run`.
+    /// Additional arguments of `mooring run`.
     pub arguments: Vec<String>,
-    /// More environment.
+    /// Additional environment variables.
     pub environment: Vec<(String, String)>,
 }
 
@@ -76,7 +76,7 @@ impl Mooring {
     /// Starts a replica, and waits until it is ready.
     ///
     /// # Panics
-    /// When it ends, or is not ready within 30 s; the message has the end of its log.
+    /// If it ends, or is not ready within 30 s. The message contains the end of its log.
     pub async fn start(cluster: &Cluster, options: MooringOptions) -> Self {
         let binary = workspace_binary("mooring", "MOORING_BIN");
         let number = cluster.next_number();
@@ -151,7 +151,7 @@ impl Mooring {
     /// Waits for `/readyz`.
     ///
     /// # Panics
-    /// When the process ends, or after `limit`.
+    /// If the process ends, or after `limit`.
     pub async fn wait_until_ready(&self, limit: Duration) {
         let begin = Instant::now();
         loop {
@@ -171,22 +171,22 @@ impl Mooring {
         }
     }
 
-    /// SIGKILL.
+    /// Sends SIGKILL, and waits until the process has ended.
     pub fn kill9(&self) {
         self.process.kill9();
     }
 
-    /// SIGTERM, and waits until it has ended, at most 15 s.
+    /// Sends SIGTERM, and waits until the process has ended, at most 15 s.
     pub async fn terminate(&self) -> ExitStatus {
         self.process.terminate(Duration::from_secs(15)).await
     }
 
-    /// Its process: signals, log, whether it has ended.
+    /// The process, for signals, the log, and its state.
     pub fn process(&self) -> &Process {
         &self.process
     }
 
-    /// The name it has in the Lease.
+    /// Its name in the Lease.
     pub fn identity(&self) -> &str {
         &self.identity
     }
@@ -201,17 +201,17 @@ impl Mooring {
         &self.http
     }
 
-    /// The folder that its certificate is read from (`tls.crt`, `tls.key`).
+    /// The folder of its certificate (`tls.crt`, `tls.key`).
     pub fn certificates(&self) -> &std::path::Path {
         &self.certificates
     }
 
-    /// All of its log.
+    /// The whole log.
     pub fn log(&self) -> String {
         self.process.log()
     }
 
-    /// `/metrics`, as Prometheus would read it.
+    /// The text of `/metrics`.
     pub async fn metrics(&self) -> String {
         let answer = http_get(&format!("{}/metrics", self.http))
             .await
@@ -220,7 +220,7 @@ impl Mooring {
         answer.body
     }
 
-    /// The sum of a metric's samples whose labels contain every one of `labels`, such as `action="..."`.
+    /// The sum of the samples of a metric whose labels contain all of `labels`, such as `action="..."`.
     pub async fn metric(&self, name: &str, labels: &[&str]) -> f64 {
         let metrics = self.metrics().await;
         metrics
@@ -235,10 +235,10 @@ impl Mooring {
 }
 
 impl Cluster {
-    /// A client with a token of a ServiceAccount of Mooring's namespace, which is made when it is not there.
+    /// A client with a token of a ServiceAccount in the namespace of Mooring, which is created if it does not exist.
     ///
     /// # Panics
-    /// When the account or its kubeconfig cannot be made.
+    /// If the account or its kubeconfig cannot be created.
     pub async fn client_of(&self, account: &str) -> kube::Client {
         let path = self.folder().join(format!("kubeconfig-{account}"));
         self.write_kubeconfig_of(account, self.url(), &path).await;
@@ -252,7 +252,7 @@ impl Cluster {
     }
 }
 
-/// A token of a ServiceAccount, which is made when it is not there.
+/// A token of a ServiceAccount, which is created if it does not exist.
 async fn service_account_token(cluster: &Cluster, name: &str) -> String {
     let accounts: Api<ServiceAccount> = Api::namespaced(cluster.client().await, NAMESPACE);
     if accounts

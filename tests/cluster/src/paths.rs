@@ -1,4 +1,4 @@
-//! Where things lie: the repository, the build folder, and the binaries that are started.
+//! The paths of the repository, of the build folder, and of the binaries that are started.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ pub fn target() -> PathBuf {
 /// A binary of the control plane, such as `("kubernetes", "kubectl")`, built by `tests/control-plane/build.sh`.
 ///
 /// # Panics
-/// When it is not built.
+/// If it is not built.
 pub fn control_plane_binary(module: &str, binary: &str) -> PathBuf {
     let path = target().join("control-plane").join(module).join(binary);
     assert!(

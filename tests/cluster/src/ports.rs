@@ -12,7 +12,7 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// A free port of 127.0.0.1 that this process has not returned before.
 pub fn free_port() -> u16 {
-    // Test processes that run side by side begin at different places.
+    // Test processes that run at the same time begin with different ports.
     let offset = std::process::id().wrapping_mul(97) % COUNT;
     for _ in 0..COUNT {
         let port = FIRST + (offset + NEXT.fetch_add(1, Ordering::Relaxed)) % COUNT;

@@ -1,4 +1,4 @@
-//! A process that a test starts, and that ends with it at the latest.
+//! A process that a test starts. It ends at the latest together with the test process.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -9,7 +9,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// A child process; killed when dropped.
+/// A child process. It is killed when this is dropped.
 #[derive(Debug)]
 pub struct Process {
     program: Program,
@@ -51,7 +51,7 @@ fn start_spawner() -> Sender<Order> {
         .name("spawner".to_owned())
         .spawn(move || {
             for (mut command, reply) in inbox {
-                // The receiver is gone: the child is dropped, and ends.
+                // The receiver was dropped: the child is dropped too, and ends.
                 let _ = reply.send(command.spawn());
             }
         })
@@ -85,10 +85,10 @@ impl Program {
 }
 
 impl Process {
-    /// Starts `binary`, its output going to `<logs>/<name>.log` (appended when it was started before).
+    /// Starts `binary` with its output in `<logs>/<name>.log` (appended if it was started before).
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// If it cannot be started.
     pub fn start(
         name: &str,
         binary: &Path,
@@ -99,7 +99,7 @@ impl Process {
         Self::launch(name, binary, arguments, environment, logs, None)
     }
 
-    /// As [`Process::start`], with stdout left to the caller ([`Process::take_stdout`]).
+    /// As [`Process::start`], but the caller reads stdout ([`Process::take_stdout`]).
     pub(crate) fn start_piped(
         name: &str,
         binary: &Path,
@@ -128,10 +128,10 @@ impl Process {
         Self { program, child }
     }
 
-    /// Starts it again as it was started before (ports, arguments), after its end or a SIGKILL now.
+    /// Starts it again with the same ports and arguments. If it still runs, sends SIGKILL first.
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// If it cannot be started.
     pub fn restart(&self) {
         self.kill9();
         *self.lock() = self.program.launch(None);
@@ -147,7 +147,7 @@ impl Process {
         &self.program.log
     }
 
-    /// All of its log.
+    /// The whole log.
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.program.log).unwrap_or_default()
     }
@@ -156,12 +156,12 @@ impl Process {
         self.lock().stdout.take()
     }
 
-    /// How it ended; `None` while it runs.
+    /// Its exit status. `None` while it runs.
     pub fn ended(&self) -> Option<ExitStatus> {
         self.lock().try_wait().expect("a child can be waited for")
     }
 
-    /// Panics with the end of the log when the process is no longer there.
+    /// Panics with the end of the log if the process has ended.
     pub(crate) fn assert_runs(&self) {
         if let Some(status) = self.ended() {
             panic!(
@@ -172,10 +172,10 @@ impl Process {
         }
     }
 
-    /// SIGKILL, and waits until it is gone.
+    /// Sends SIGKILL, and waits until it has ended.
     pub fn kill9(&self) {
         let mut child = self.lock();
-        // An error means that it has ended already.
+        // An error means that the process has ended already.
         let _ = child.kill();
         let _ = child.wait();
     }
@@ -189,19 +189,19 @@ impl Process {
         }
     }
 
-    /// SIGTERM, and waits until it is gone.
+    /// Sends SIGTERM, and waits until it has ended.
     ///
     /// # Panics
-    /// When it is not gone within `limit`.
+    /// If it does not end within `limit`.
     pub async fn terminate(&self, limit: Duration) -> ExitStatus {
         self.signal("TERM");
         self.end(limit).await
     }
 
-    /// Waits until it is gone, after the first signal: a second one would end Mooring at once.
+    /// Waits after a first signal until it has ended. (A second signal would end Mooring at once.)
     ///
     /// # Panics
-    /// When it is not gone within `limit`.
+    /// If it does not end within `limit`.
     pub async fn end(&self, limit: Duration) -> ExitStatus {
         let begin = Instant::now();
         loop {

@@ -24,10 +24,10 @@ use crate::paths::control_plane_binary;
 use crate::ports::free_port;
 use crate::process::Process;
 
-/// How a network can fail while a link is up.
+/// A network fault while a link is up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Toxic {
-    /// Nothing comes through in either direction, and no connection ends: each is half-open.
+    /// No data passes in either direction, and no connection ends: each is half-open.
     BlackHole,
     /// Every connection is reset, old and new.
     Reset,
@@ -35,7 +35,7 @@ pub enum Toxic {
     Latency(Duration),
 }
 
-/// A running toxiproxy with its links; it ends when it is dropped.
+/// A running toxiproxy with its links. It ends when this is dropped.
 #[derive(Debug)]
 pub struct Toxiproxy {
     process: Process,
@@ -51,14 +51,14 @@ impl Toxiproxy {
     /// Starts a proxy without links.
     ///
     /// # Panics
-    /// When it does not answer within 10 s; the message has its log.
+    /// If it does not answer within 10 s. The message contains its log.
     pub async fn start(cluster: &Cluster) -> Self {
         let port = free_port();
         let process = Process::start(
             &format!("toxiproxy-{}", cluster.next_number()),
             &control_plane_binary("tools", "server"),
             &["-host=127.0.0.1".to_owned(), format!("-port={port}")],
-            // Else it writes several lines for every connection.
+            // Otherwise it logs several lines for every connection.
             &[("LOG_LEVEL".to_owned(), "info".to_owned())],
             &cluster.folder().join("logs"),
         );
@@ -79,7 +79,8 @@ impl Toxiproxy {
         }
     }
 
-    /// A link to the API server of this cluster: its URL, for [`MooringOptions::api_server`]. TLS goes through it.
+    /// Makes a link to the API server of this cluster, which forwards TLS. Returns its URL, for
+    /// [`MooringOptions::api_server`].
     ///
     /// [`MooringOptions::api_server`]: crate::MooringOptions::api_server
     pub async fn to_api_server(&self, cluster: &Cluster) -> String {
@@ -87,7 +88,7 @@ impl Toxiproxy {
         format!("https://{listen}")
     }
 
-    /// A link to the EC2 of this cluster: its URL, for `AWS_ENDPOINT_URL_EC2`.
+    /// Makes a link to the EC2 of this cluster. Returns its URL, for `AWS_ENDPOINT_URL_EC2`.
     pub async fn to_ec2(&self, cluster: &Cluster) -> String {
         let endpoint = authority(cluster.ec2().endpoint());
         format!("http://{}", self.link(Self::EC2, endpoint).await)
@@ -100,7 +101,7 @@ impl Toxiproxy {
         listen
     }
 
-    /// Makes a link fail in this way, for connections that are there and for new ones.
+    /// Makes a link fail in this way, for present and new connections.
     pub async fn poison(&self, link: &str, toxic: Toxic) {
         let (kind, attributes) = match toxic {
             Toxic::BlackHole => ("timeout", json!({"timeout": 0})),
@@ -123,7 +124,7 @@ impl Toxiproxy {
         self.enable(link, false).await;
     }
 
-    /// Makes a link whole again. Connections that were in a black hole end with it.
+    /// Repairs a link. Connections that were in a black hole end.
     pub async fn heal(&self, link: &str) {
         let path = format!("/proxies/{link}/toxics");
         let toxics = self.ask("GET", &path, &Value::Null).await;

@@ -1,4 +1,4 @@
-//! Pointing the API server at webhooks outside the cluster.
+//! Registers webhooks outside the cluster at the API server.
 
 use std::time::Duration;
 
@@ -11,17 +11,17 @@ use crate::cluster::Cluster;
 use crate::mooring::Mooring;
 use crate::paths::repository;
 
-/// The label by which an object chooses a replica, when several are registered.
+/// The label of an object that selects a replica, if several are registered.
 const REPLICA: &str = "test.mooring/replica";
 
-/// The label of an object that is refused as soon as the API server has read the registration of that number.
+/// The label of an object that is refused after the API server has read the registration with that number.
 const PROBE: &str = "test.mooring/registration";
 
 impl Cluster {
     /// Registers the webhooks of `config/webhook` with the replicas' addresses in place of the Service.
     ///
-    /// With several replicas the label `test.mooring/replica: "1"` (from 0) on an object chooses the one that
-    /// is asked about it, and the first is asked about objects without it.
+    /// With several replicas the label `test.mooring/replica: "1"` (from 0) on an object selects the replica for its
+    /// reviews. Objects without the label go to the first replica.
     pub async fn register_webhooks(&self, replicas: &[&Mooring]) {
         let addresses: Vec<String> = replicas
             .iter()
@@ -68,12 +68,12 @@ impl Cluster {
             crate::apply::one(&client, &object)
                 .await
                 .unwrap_or_else(|error| panic!("registering {kind}: {error}"));
-            // The API server reads registrations through a watch: what is created before it has, is not asked about.
+            // The API server reads registrations by a watch. Objects that are created before that are not reviewed.
             self.wait_for_probe(&probe, true).await;
         }
     }
 
-    /// Waits until an object with that label is refused, or no longer.
+    /// Waits until an object with that label is refused, or is not refused any more.
     async fn wait_for_probe(&self, probe: &str, refused: bool) {
         let maps: Api<ConfigMap> = Api::namespaced(self.client().await, "default");
         let object: ConfigMap = serde_json::from_value(
@@ -92,7 +92,7 @@ impl Cluster {
         .await;
     }
 
-    /// Takes the webhook configurations away.
+    /// Deletes the webhook configurations.
     pub async fn unregister_webhooks(&self) {
         let mut probes = Vec::new();
         for kind in [

@@ -1,4 +1,4 @@
-//! The real cert-manager issues certificates in the tests' cluster, and injects their authority.
+//! The real cert-manager issues certificates in the test cluster, and injects their CA.
 #![allow(clippy::indexing_slicing, clippy::unwrap_used)]
 
 use std::time::Duration;
@@ -37,7 +37,7 @@ webhooks:
 ";
 
 #[test]
-fn a_certificate_is_issued_and_its_ca_injected() {
+fn a_certificate_is_issued_its_ca_injected_and_it_can_be_issued_again() {
     run(async {
         let cluster = Cluster::start(ClusterOptions {
             manifests: false,
@@ -64,6 +64,17 @@ fn a_certificate_is_issued_and_its_ca_injected() {
                         .unwrap()
                         .remove(0);
                     hook.client_config.ca_bundle.as_ref() == Some(&secret["ca.crt"])
+                },
+            )
+            .await;
+        manager.issue_again(&cluster, "default", "webhook").await;
+        cluster
+            .eventually(
+                "the Secret has another certificate",
+                Duration::from_mins(1),
+                || async {
+                    let another = secrets.get("webhook-tls").await.unwrap().data.unwrap();
+                    another["tls.crt"] != secret["tls.crt"]
                 },
             )
             .await;

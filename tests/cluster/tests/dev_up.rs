@@ -1,4 +1,4 @@
-//! A second `mooring-dev up` starts the processes that have ended since, and names them.
+//! A second `mooring-dev up` restarts the processes that have ended since, and names them.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use mooring_cluster::{eventually, run, target};
 
-/// What is up, in a folder of its own; ended when dropped.
+/// A running cluster of `up` in a separate folder. It is ended when this is dropped.
 struct Dev(PathBuf);
 
 impl Dev {
@@ -23,7 +23,7 @@ impl Dev {
         dev.output().unwrap()
     }
 
-    /// What a command prints; it has to succeed.
+    /// The output of a command, which must succeed.
     #[track_caller]
     fn says(&self, command: &str) -> String {
         let output = self.run(command);
@@ -38,7 +38,7 @@ impl Dev {
         pid.parse().unwrap()
     }
 
-    /// The supervisor's child of this name that runs.
+    /// The running child process of the supervisor with this name.
     fn child(&self, name: &str) -> Option<u32> {
         let parent = self.supervisor().to_string();
         std::fs::read_dir("/proc")
@@ -71,7 +71,8 @@ fn kill(pid: u32) {
     assert!(killed.unwrap().success());
 }
 
-/// Whether all of its threads have ended, so that its parent can see it: the first one can be a zombie before the others.
+/// Whether all threads of a process have ended, so that its parent can notice it. The first thread can be a zombie
+/// before the others end.
 fn is_gone(pid: u32) -> bool {
     let process = Path::new("/proc").join(pid.to_string());
     let Ok(stat) = std::fs::read_to_string(process.join("stat")) else {
@@ -102,7 +103,7 @@ fn ended_processes_are_restarted_and_named_and_the_others_stay() {
         assert_eq!(dev.supervisor(), supervisor, "the rest stays");
     }
     assert!(dev.says("up").contains("already up"), "all of it runs");
-    // Its memory is what the addresses are on: a new one would be another cloud.
+    // The emulator keeps its state in memory, so a new one would be another cloud.
     let emulator = dev.child("ec2-emulator").expect("it runs");
     kill(emulator);
     run(eventually(

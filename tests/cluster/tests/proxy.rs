@@ -1,4 +1,4 @@
-//! The proxy in front of the API server: nothing is lost in it but what a rule loses.
+//! Tests of the proxy in front of the API server: it loses nothing except by a rule.
 #![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use mooring_cluster::{Cluster, ClusterOptions, ProxiedWrite, Proxy, Rule, eventu
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// One cluster for all promises of this file.
+/// One cluster for all tests of this file.
 async fn cluster() -> &'static Cluster {
     static CLUSTER: tokio::sync::OnceCell<Cluster> = tokio::sync::OnceCell::const_new();
     let options = ClusterOptions {
@@ -21,7 +21,7 @@ async fn cluster() -> &'static Cluster {
     CLUSTER.get_or_init(|| Cluster::start(options)).await
 }
 
-/// The administrator's kubeconfig, by way of the proxy.
+/// The kubeconfig of the administrator, with the URL of the proxy.
 async fn config(cluster: &Cluster, proxy: &Proxy) -> kube::Config {
     let mut config = Kubeconfig::read_from(cluster.kubeconfig()).unwrap();
     config.clusters[0].cluster.as_mut().unwrap().server = Some(proxy.url().to_owned());

@@ -26,7 +26,7 @@ fn each_replica_gets_the_reviews_of_its_objects() {
             Some("https://127.0.0.1:1/mutate/pod")
         );
         assert!(one[0].client_config.service.is_none() && one[0].client_config.ca_bundle.is_some());
-        // The last one tells when the API server has read the registration.
+        // The last one shows when the API server has read the registration.
         let own = one.len() - 1;
         let of_one = validating
             .get("mooring")

@@ -1,4 +1,4 @@
-//! Attaches: one after the other, and many at once.
+//! Measures attaches: one after the other, and many at the same time.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use super::timeline::{Since, times};
 const SINGLE: usize = 20;
 const BURST: usize = 50;
 
-/// One after the other, so that no two of them meet.
+/// Attaches one after the other, so that no two overlap.
 pub async fn single(bench: &mut Bench<'_>) {
     let ips = bench.more_ips(SINGLE).await;
     bench.quiet().await;
@@ -67,7 +67,7 @@ pub async fn single(bench: &mut Bench<'_>) {
     .is(format!("{record:.0} / {gate:.0} ms"));
 }
 
-/// Pods that are created at once.
+/// Attaches for pods that are created at the same time.
 pub async fn at_once(bench: &mut Bench<'_>, buckets: Buckets) {
     let ips = bench.more_ips(BURST).await;
     let prefix = format!("burst-{}", buckets.name());

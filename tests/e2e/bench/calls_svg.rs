@@ -1,4 +1,4 @@
-//! The plot of the EC2 calls that many moves take.
+//! The plot of the number of EC2 calls for many moves.
 
 use std::sync::Mutex;
 
@@ -6,12 +6,12 @@ use super::plot::{Bar, bars};
 
 static CALLS: Mutex<Vec<(&'static str, u64)>> = Mutex::new(Vec::new());
 
-/// The calls of a phase.
+/// Stores the number of calls of a phase.
 pub fn record(what: &'static str, calls: u64) {
     CALLS.lock().unwrap().push((what, calls));
 }
 
-/// With what the same moves take if each address is detached and attached by calls of its own.
+/// The plot. For comparison it shows the calls if each address is detached and attached by separate calls.
 pub fn svg() -> String {
     let measured = CALLS.lock().unwrap();
     let mut all = vec![Bar {

@@ -1,4 +1,4 @@
-//! The cluster that is measured: one block, and nodes with room for 49 addresses each.
+//! The measured cluster: one block, and nodes with room for 49 addresses each.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -15,42 +15,42 @@ use crate::harness::objects::merged;
 use crate::harness::requests::ip_named;
 use crate::harness::scene::{Ip, Scene};
 
-/// Beside the address of the interface itself.
+/// Addresses on one interface, in addition to its primary address.
 pub const ROOM: usize = 49;
 /// The nodes of one side of a drain.
 pub const SIDE: usize = 8;
-/// The first node of pods that are never moved.
+/// The index of the first node for pods that are never moved.
 pub const STAYING: usize = 3 * SIDE;
 /// The time limit of a phase.
 pub const LONG: Duration = Duration::from_mins(5);
-/// Requests of the client that creates objects, at a time.
+/// The number of concurrent requests of the client that creates objects.
 const AT_ONCE: usize = 16;
 
-/// What the phases share.
+/// The state that all phases share.
 pub struct Bench<'a> {
     pub scene: &'a Scene,
-    /// The process that is measured.
+    /// The measured process.
     pub mooring: Arc<Mooring>,
     pub block: String,
     pub subnet: Subnet,
     pub nodes: Vec<String>,
     pub ips: Vec<Ip>,
-    /// The next node that has no pods.
+    /// The index of the next node without pods.
     pub grown_on: usize,
     /// The number of IPs that are attached.
     pub attached: usize,
 }
 
-/// Where an IP gets its address from.
+/// The source of the address of an IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AddressFrom {
     /// `spec.address`.
     Spec,
-    /// The block: the lowest free one.
+    /// The lowest free address of the block.
     Block,
 }
 
-/// What IPs are created.
+/// The kind of IPs to create.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
     pub address: AddressFrom,
@@ -70,7 +70,7 @@ fn is(object: &Value, kind: &str) -> bool {
     condition(object, kind).is_some_and(|(status, ..)| status == "True")
 }
 
-/// As it is shipped: inventories once a minute.
+/// The default options: one inventory per minute.
 pub fn options() -> MooringOptions {
     MooringOptions {
         inventory_interval: Duration::from_mins(1),
@@ -80,7 +80,8 @@ pub fn options() -> MooringOptions {
 }
 
 impl<'a> Bench<'a> {
-    /// The nodes are there before Mooring: interfaces that come later are found by the next inventory only.
+    /// Creates the nodes before it starts Mooring, because only the next inventory finds interfaces that are created
+    /// later.
     pub async fn new(scene: &'a Scene, nodes: usize) -> Self {
         scene
             .ec2()
@@ -126,7 +127,7 @@ impl<'a> Bench<'a> {
         let mut objects = Vec::new();
         for number in indexes.clone() {
             let name = self.scene.named(&format!("ip-{number}"));
-            // The first addresses of the subnet are those of interfaces, and those that Mooring chooses.
+            // The first addresses of the subnet are left for interfaces and for addresses that Mooring allocates.
             let address = format!("10.200.{}.{}", 8 + number / 200, 10 + number % 200);
             let spec = match wanted.address {
                 AddressFrom::Spec => json!({"address": address, "reassign": wanted.reassign}),
@@ -142,13 +143,13 @@ impl<'a> Bench<'a> {
         indexes
     }
 
-    /// A pod for each of these IPs, on the nodes of `on` in turn.
+    /// Creates a pod for each of these IPs, on the nodes of `on` in turn.
     pub async fn pods(&self, prefix: &str, ips: Range<usize>, on: &Range<usize>) {
         let pods = ips.map(|number| self.pod(prefix, number, on));
         self.create("Pod", pods.collect()).await;
     }
 
-    /// The same on the first side, each pod when the one before holds its IP.
+    /// Creates the pods on the first side one by one, each after the previous pod holds its IP.
     pub async fn one_by_one(&self, prefix: &str, ips: Range<usize>) {
         for number in ips {
             self.pods(prefix, number..number + 1, &(0..SIDE)).await;
@@ -156,8 +157,8 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// The manifest of the pod of an IP. It stays on a node that is not ready: when thousands of pods are created, kwok
-    /// can be late with the Lease of a node, and an evicted pod would be missing.
+    /// The manifest of the pod of an IP. It tolerates a node that is not ready: when thousands of pods are created,
+    /// kwok can be late with the Lease of a node, and an evicted pod would be missing.
     pub fn pod(&self, prefix: &str, ip: usize, on: &Range<usize>) -> Value {
         let node = &self.nodes[on.start + ip % on.len()];
         let pod = json!({
@@ -187,14 +188,14 @@ impl<'a> Bench<'a> {
         created.unwrap_or_else(|error| panic!("creating {object:?}: {error}"));
     }
 
-    /// Deletes a pod at once: its kubelet is not asked.
+    /// Deletes a pod at once, without its kubelet.
     pub async fn end_pod(&self, name: &str) {
         let now = DeleteParams::default().grace_period(0);
         let deleted = self.scene.api("Pod").delete(name, &now).await;
         deleted.unwrap_or_else(|error| panic!("deleting pod {name}: {error}"));
     }
 
-    /// Waits until as many objects with this value of the label `app` are as they are to be.
+    /// Waits until exactly `count` objects with this value of the label `app` fulfil `is`.
     pub async fn all(
         &self,
         kind: &str,
@@ -233,7 +234,8 @@ impl<'a> Bench<'a> {
         .await;
     }
 
-    /// Waits until the readiness gates of all pods of this prefix are written: they say why each pod waits.
+    /// Waits until the readiness gates of all pods of this prefix are written. A gate gives the reason why its pod
+    /// waits.
     pub async fn told(&self, prefix: &str, count: usize) {
         self.all("Pod", prefix, count, "told why it waits", |pod| {
             condition(pod, GATE).is_some()
@@ -258,34 +260,35 @@ impl<'a> Bench<'a> {
             .await;
     }
 
-    /// Ends Mooring and starts it again. A new process takes the buckets of EC2 for full.
+    /// Stops Mooring and starts it again. A new process assumes that the buckets of EC2 are full.
     pub async fn restart(&mut self) {
         assert!(self.mooring.terminate().await.success());
         self.mooring = self.scene.mooring_with(options()).await;
         self.quiet_leader().await;
     }
 
-    /// EC2 throttles no call.
+    /// Turns throttling off.
     pub async fn without_buckets(&self) {
         let off = json!({"token_buckets": false});
         self.scene.ec2().settings(&off).await;
     }
 
-    /// EC2's buckets are full.
+    /// Fills the token buckets of EC2.
     pub async fn full_buckets(&self) {
         self.without_buckets().await;
         let on = json!({"token_buckets": true});
         self.scene.ec2().settings(&on).await;
     }
 
-    /// The buckets of Assign and Unassign are empty.
+    /// Empties the buckets of Assign and Unassign.
     pub async fn empty_buckets(&self) {
         let empty =
             json!({"tokens": {"AssignPrivateIpAddresses": 0, "UnassignPrivateIpAddresses": 0}});
         self.scene.ec2().settings(&empty).await;
     }
 
-    /// The cluster ends with the scene: to delete thousands of objects one by one would take longer than to measure.
+    /// Leaves the objects of the scene: the cluster ends with it, and a deletion of thousands of objects would take
+    /// longer than the measurement.
     pub fn leave_all(&self) {
         for list in [
             &self.scene.ips,
@@ -295,12 +298,12 @@ impl<'a> Bench<'a> {
         ] {
             list.lock().unwrap().clear();
         }
-        // The judge has nothing left to expect.
+        // From here on the judge does not require an attached address in the histories.
         self.scene.attached.store(false, Ordering::Relaxed);
     }
 }
 
-/// Nodes with an interface in the subnet that has room for [`ROOM`] addresses. Returns their names.
+/// Creates nodes, each with an interface in the subnet that has room for [`ROOM`] addresses. Returns their names.
 pub async fn nodes_in(scene: &Scene, subnet: &Subnet, prefix: &str, count: usize) -> Vec<String> {
     let nodes = (0..count).map(|number| {
         let spec = NodeSpec::new(&format!("{prefix}{number}"))

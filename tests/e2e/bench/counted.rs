@@ -1,4 +1,4 @@
-//! What Mooring asked of EC2 and of the API server in a phase.
+//! Counts the requests of Mooring to EC2 and to the API server in a phase.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -12,28 +12,28 @@ use crate::harness::scene::Ip;
 const ASSIGN: &str = "AssignPrivateIpAddresses";
 const UNASSIGN: &str = "UnassignPrivateIpAddresses";
 
-/// Where a phase begins.
+/// The begin of a phase, in the counters and in the audit log.
 pub struct Mark {
     calls: Calls,
     audit: u64,
 }
 
-/// What came since then.
+/// The requests since a [`Mark`].
 #[derive(Debug)]
 pub struct Counted {
-    /// Executed ones.
+    /// Executed Assigns.
     pub assigns: u64,
     pub unassigns: u64,
-    /// Assigns and Unassigns that EC2 has not executed for want of a token.
+    /// Assigns and Unassigns that EC2 throttled because the bucket had no token.
     pub throttled: u64,
     pub describes: u64,
     pub lists_of_interfaces: u64,
-    /// Of all clients.
+    /// The audit log, of all clients.
     pub audit: Vec<AuditEvent>,
 }
 
 impl Bench<'_> {
-    /// Begins to count.
+    /// Starts to count.
     pub async fn mark(&self) -> Mark {
         Mark {
             calls: self.scene.ec2().calls().await,
@@ -41,7 +41,7 @@ impl Bench<'_> {
         }
     }
 
-    /// What came since the mark.
+    /// The requests since the mark.
     pub async fn since(&self, mark: &Mark) -> Counted {
         let calls = self.scene.ec2().calls().await;
         let of = |action: &str| calls.of(action) - mark.calls.of(action);
@@ -59,7 +59,8 @@ impl Bench<'_> {
         }
     }
 
-    /// Waits until Mooring has written nothing for a second, Events included: they come behind what they tell of.
+    /// Waits until Mooring has written nothing for one second. Events count too, because they are written later than
+    /// the change that they report.
     pub async fn quiet(&self) {
         let writes = |counted: &Counted| {
             let mut writes = counted.audit.iter().filter(|event| is_write(event));
@@ -68,8 +69,8 @@ impl Bench<'_> {
         self.a_second_without("a write", writes).await;
     }
 
-    /// Waits until, for one second, Mooring writes and reads nothing, and no client writes a pod. With thousands of IPs, a
-    /// new leader reads its list for seconds, and kubelets write the status of pods for minutes.
+    /// Waits for one second in which Mooring writes and reads nothing, and no client writes a pod. With thousands of
+    /// IPs, a new leader reads its lists for seconds, and kubelets write the status of pods for minutes.
     pub async fn all_quiet(&self) {
         let requests = |counted: &Counted| {
             let written =
@@ -92,7 +93,7 @@ impl Bench<'_> {
             .await;
     }
 
-    /// As [`Bench::quiet`], and it leads.
+    /// The same as [`Bench::quiet`], after Mooring has become the leader.
     pub async fn quiet_leader(&self) {
         self.scene
             .eventually("it leads", LONG, async || {
@@ -108,7 +109,7 @@ fn writes(event: &AuditEvent) -> bool {
     verbs.contains(&event.verb.as_str())
 }
 
-/// An attempt of Mooring to write, accepted or not, but its Lease and its reviews of access.
+/// Is this a write request of Mooring, accepted or not, other than of Leases and `SubjectAccessReview`s?
 fn is_write(event: &AuditEvent) -> bool {
     event.by_mooring()
         && writes(event)
@@ -121,7 +122,8 @@ impl Counted {
         self.assigns + self.unassigns
     }
 
-    /// Attempts to write objects, but Events, and the status of blocks, which counts and is written once a second at most.
+    /// Write requests except Events and blocks. (The status of a block contains counts, and is written at most once per
+    /// second.)
     fn write_events(&self) -> Vec<&AuditEvent> {
         let counted = |event: &&AuditEvent| {
             is_write(event) && event.resource != "events" && event.resource != "ipblocks"
@@ -129,8 +131,8 @@ impl Counted {
         self.audit.iter().filter(counted).collect()
     }
 
-    /// The same, without writes of other IPs: one that was moved before can have a last write now, when its old interface
-    /// has been seen without it.
+    /// The same without writes of other IPs. An IP that was moved earlier can have a last write now, after an inventory
+    /// showed its old interface without the address.
     pub fn writes_of(&self, ips: &[Ip]) -> Vec<&AuditEvent> {
         let names: BTreeSet<&str> = ips.iter().map(|ip| ip.name.as_str()).collect();
         let mut writes = self.write_events();
@@ -138,7 +140,7 @@ impl Counted {
         writes
     }
 
-    /// All of them, as text.
+    /// The same write requests, as text.
     pub fn writes(&self) -> Vec<String> {
         let text = |event: &AuditEvent| {
             let (verb, resource, part) = (&event.verb, &event.resource, &event.subresource);
@@ -147,13 +149,13 @@ impl Counted {
         self.write_events().into_iter().map(text).collect()
     }
 
-    /// All attempts to write, but Events.
+    /// The number of all write requests except Events.
     pub fn all_writes(&self) -> usize {
         let writes = self.audit.iter().filter(|event| is_write(event));
         writes.filter(|event| event.resource != "events").count()
     }
 
-    /// Requests for the block, whose status counts its addresses.
+    /// The number of requests for blocks except watches. The status of a block contains counts of addresses.
     pub fn of_block(&self) -> usize {
         let requests = self.audit.iter().filter(|event| event.by_mooring());
         requests
@@ -161,15 +163,15 @@ impl Counted {
             .count()
     }
 
-    /// Posted Events.
+    /// The number of posted Events.
     pub fn events(&self) -> usize {
         let writes = self.audit.iter().filter(|event| is_write(event));
         writes.filter(|event| event.resource == "events").count()
     }
 
-    /// Reads of objects. A read within the creation of a pod is one of its review: before the pod is there, the controller
-    /// cannot know of it. Watches are not counted, nor reads of a block before its status is written, nor lists of one object, by which the version of a list is asked for
-    /// from time to time.
+    /// The reads of objects. A read during the creation of a pod belongs to the review of the pod, because the
+    /// controller does not see the pod before it exists. Not counted are watches, reads of a block (before its status
+    /// is written), and lists with `limit=1` (the periodic read of a list version).
     pub fn reads(&self, of: ReadBy) -> Vec<&str> {
         let creations = self
             .audit
@@ -203,7 +205,7 @@ impl Counted {
     }
 }
 
-/// How many requests there are of each kind, for one line on the terminal.
+/// The number of requests of each kind, as one line for the terminal.
 pub fn kinds(events: &[&AuditEvent]) -> String {
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     for event in events {
@@ -215,7 +217,7 @@ pub fn kinds(events: &[&AuditEvent]) -> String {
     kinds.collect::<Vec<_>>().join(", ")
 }
 
-/// Which part of Mooring has read.
+/// The part of Mooring that made a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadBy {
     Controller,

@@ -1,4 +1,4 @@
-//! 256 moves from 8 nodes to 8 others, all of which wait when the leader starts.
+//! 256 moves from 8 nodes to 8 others, all pending when the leader starts.
 
 use std::ops::Range;
 use std::time::Instant;
@@ -12,7 +12,7 @@ use super::figures::{Figure, expect};
 
 pub const MOVES: usize = 256;
 
-/// How EC2's buckets are when a phase begins.
+/// The state of the token buckets of EC2 at the begin of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buckets {
     Full,
@@ -34,7 +34,7 @@ impl Buckets {
         }
     }
 
-    /// The calls that EC2 has executed, and how long it takes at least to execute them with an empty bucket.
+    /// The number of calls that EC2 executed. For empty buckets also the minimum time in which EC2 can execute them.
     pub fn cost(self, counted: &Counted) -> String {
         let executed = counted.mutations();
         if self == Self::Full {
@@ -49,7 +49,7 @@ impl Buckets {
         )
     }
 
-    /// The figure of moves. With full buckets their calls are plotted as well.
+    /// Adds the figure of moves. With full buckets the calls are plotted too.
     pub fn report(self, phase: &Phase, counted: &Counted, value: &str) {
         let Phase {
             key,
@@ -71,17 +71,17 @@ impl Buckets {
     }
 }
 
-/// What the figure of a phase says.
+/// The texts of the figure of a phase.
 pub struct Phase {
     pub key: &'static str,
     pub name: &'static str,
-    /// What is measured with full buckets.
+    /// The measured quantity, with full buckets.
     pub what: &'static str,
-    /// With full buckets.
+    /// The goal with full buckets.
     pub goal: &'static str,
 }
 
-/// The IPs that are moved, and where their pods are.
+/// The IPs that are moved, and the nodes of their pods.
 pub struct Crowd {
     pub ips: Range<usize>,
     /// The prefix of the pods that hold them.
@@ -110,12 +110,12 @@ impl Crowd {
         crowd
     }
 
-    /// The prefix of the pods that come next, on the other nodes.
+    /// The prefix of the next pods, on the other nodes.
     pub fn next(&self) -> String {
         format!("moved-{}", self.moves + 1)
     }
 
-    /// These pods hold the IPs now.
+    /// The next pods have become the holders.
     pub fn moved(&mut self) {
         self.moves += 1;
         self.holder = format!("moved-{}", self.moves);
@@ -123,10 +123,10 @@ impl Crowd {
     }
 }
 
-/// The new pods wait for IPs whose pods are gone when the leader starts.
+/// When the leader starts, the old holders are gone and the new pods wait for the IPs.
 pub async fn waiting(bench: &mut Bench<'_>, crowd: &mut Crowd, buckets: Buckets) {
     let scene = bench.scene;
-    // Reviews are answered meanwhile.
+    // This process answers reviews while the leader is stopped.
     let answering = scene
         .mooring_with(MooringOptions {
             arguments: vec!["--controller=false".to_owned()],

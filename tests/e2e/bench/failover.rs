@@ -7,8 +7,8 @@ use super::figures::Figure;
 use super::timeline::millis;
 use crate::harness::expectations::GATE;
 
-/// From the call that terminates the instance to the readiness gate of the next pod of a Deployment. The kubelet says that
-/// its node is not ready.
+/// The time from the call that terminates the instance to the readiness gate of the next pod of a Deployment. The
+/// kubelet reports that its node is not ready.
 pub async fn of_a_deployment(bench: &Bench<'_>) {
     let scene = bench.scene;
     let (subnet, _) = scene.another_subnet().await;

@@ -1,4 +1,4 @@
-//! Figures: what was measured, with the goal and what others were measured at.
+//! The measured figures, with their goals and the figures of other controllers.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// One row of the table.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    /// Its name in `figures.json`.
+    /// The name in `figures.json`.
     pub key: String,
     pub what: String,
     pub value: String,
     pub goal: String,
-    /// What CNCC was measured at, where there is such a figure.
+    /// The figure of CNCC, if there is one.
     pub cncc: String,
-    /// The same of eip-operator.
+    /// The figure of eip-operator, if there is one.
     pub eip_operator: String,
 }
 
@@ -42,7 +42,7 @@ impl Figure {
         self
     }
 
-    /// What was measured.
+    /// Sets the measured value, and stores the figure.
     pub fn is(mut self, value: String) {
         println!("verified: {}: {value}", self.what);
         self.value = value;
@@ -52,7 +52,7 @@ impl Figure {
 
 static MISSED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// A count that is to be as it is said. If it is not, the benchmark measures the rest, and fails at its end.
+/// Checks a count. If it is wrong, the benchmark continues, and fails at its end.
 pub fn expect(holds: bool, otherwise: impl FnOnce() -> String) {
     if !holds {
         let text = otherwise();
@@ -63,29 +63,29 @@ pub fn expect(holds: bool, otherwise: impl FnOnce() -> String) {
 
 static COMPLETE: AtomicBool = AtomicBool::new(false);
 
-/// Nothing is left to measure: fails if a count was missed.
+/// Ends the benchmark: fails if a check of [`expect`] failed.
 pub fn end() {
     COMPLETE.store(true, Ordering::Relaxed);
     let missed = MISSED.lock().unwrap();
     assert!(missed.is_empty(), "missed: {missed:#?}");
 }
 
-/// Has everything been measured, whether or not a count was missed? The figures stand beside their goals.
+/// Has everything been measured? Failed checks do not matter, because each figure is printed with its goal.
 pub fn is_complete() -> bool {
     COMPLETE.load(Ordering::Relaxed)
 }
 
-/// All figures until now.
+/// All figures so far.
 pub fn all() -> Vec<Figure> {
     FIGURES.lock().unwrap().clone()
 }
 
-/// A count, for a share or a rate of it.
+/// A count as a float, to compute a share or a rate.
 pub fn number(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-/// The median and the longest, of milliseconds.
+/// The median and the maximum of these times in milliseconds.
 pub fn percentiles(mut values: Vec<f64>) -> (f64, f64) {
     assert!(!values.is_empty(), "nothing was measured");
     values.sort_by(f64::total_cmp);

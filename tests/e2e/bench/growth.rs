@@ -1,4 +1,4 @@
-//! How time and memory grow with the number of IPs.
+//! Measures how time and memory grow with the number of IPs.
 
 use std::sync::Mutex;
 use std::time::Instant;
@@ -8,10 +8,10 @@ use super::cluster::{Bench, LONG, ROOM, STAYING};
 use super::figures::{Figure, number};
 use super::restart;
 
-/// Beyond those of a quick run; some seconds each.
+/// Additional numbers of IPs for a full run; some seconds each.
 pub const LARGE: [usize; 2] = [5_000, 10_000];
 
-/// The sizes after 10 at which everything else is measured.
+/// The numbers of IPs after 10, before everything else is measured.
 pub const fn sizes(extent: Extent) -> &'static [usize] {
     match extent {
         Extent::Quick => &[100, 500],
@@ -19,7 +19,7 @@ pub const fn sizes(extent: Extent) -> &'static [usize] {
     }
 }
 
-/// The number of nodes, with those of the moves.
+/// The number of nodes, including those for moves.
 pub const fn nodes(extent: Extent) -> usize {
     let ips = match extent {
         Extent::Quick => 500,
@@ -28,16 +28,16 @@ pub const fn nodes(extent: Extent) -> usize {
     STAYING + ips / ROOM + 8
 }
 
-/// The process with this number of IPs.
+/// The measurements of the process with this number of IPs.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
     pub ips: usize,
     /// In MiB, before and after a restart.
     pub memory: [f64; 2],
-    /// Seconds to reserve and attach as many, and what Mooring computed meanwhile.
+    /// Seconds to reserve and attach all of them; `cpu` is the CPU time of Mooring for that.
     pub attach: f64,
     pub cpu: f64,
-    /// Seconds from the start of the process until it leads and all is known.
+    /// Seconds from the start of the process until it is the leader and counts all attached addresses.
     pub restart: f64,
 }
 
@@ -62,7 +62,8 @@ pub fn without_ips(bench: &Bench<'_>) {
     });
 }
 
-/// Waits until Mooring counts this number of attached addresses: of thousands of pods no list is asked for.
+/// Waits until the metric shows this number of attached addresses. A list of thousands of pods would disturb the
+/// measurement.
 async fn counted(bench: &Bench<'_>, count: usize) {
     let sentence = format!("{count} addresses are attached");
     bench
@@ -79,7 +80,7 @@ async fn counted(bench: &Bench<'_>, count: usize) {
         .await;
 }
 
-/// Attaches IPs until there are as many, and restarts Mooring.
+/// Attaches IPs until this number is attached, and restarts Mooring.
 pub async fn grown(bench: &mut Bench<'_>, attached: usize) {
     let more = attached - bench.attached;
     let on = bench.grown_on..bench.grown_on + more.div_ceil(ROOM);
@@ -99,7 +100,7 @@ pub async fn grown(bench: &mut Bench<'_>, attached: usize) {
     let restarted = restart::restart(bench, attached).await;
     let again = bench.memory();
     let (all, before) = (bench.ips.len(), measured().last().copied());
-    // What one IP took in this step, all IPs since the last size took.
+    // Assumes that all IPs since the last size took the same time as one IP in this step.
     let since = before.map_or(0, |size| size.ips);
     let steps = number(attached - since) / number(more);
     let (attach, cpu) = before.map_or((took * steps, cpu * steps), |size| {
@@ -137,7 +138,7 @@ pub async fn grown(bench: &mut Bench<'_>, attached: usize) {
     .is(format!("{used:.0} / {again:.0} MiB"));
 }
 
-/// The slope of a line through the logarithms: 1 is linear, 2 is quadratic.
+/// The slope of a line fitted through the logarithms: 1 is linear, 2 is quadratic.
 pub fn slope(points: &[(f64, f64)]) -> f64 {
     let logs: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.ln(), y.ln())).collect();
     let count = number(logs.len());
@@ -148,13 +149,13 @@ pub fn slope(points: &[(f64, f64)]) -> f64 {
     both / square
 }
 
-/// What is plotted over the number of IPs.
+/// One curve over the number of IPs.
 pub struct Series {
     pub name: &'static str,
     pub points: Vec<(f64, f64)>,
 }
 
-/// Time and memory over the number of IPs. The memory is what is used besides that of a process without IPs.
+/// Time and memory over the number of IPs. The memory of a process without IPs is subtracted.
 pub fn series() -> Vec<Series> {
     let sizes = measured();
     let base = sizes.first().map_or(0.0, |size| size.memory[0]);
@@ -183,7 +184,7 @@ pub fn series() -> Vec<Series> {
     ]
 }
 
-/// The fits, as figures.
+/// Adds the fitted slopes as figures.
 pub fn fits() {
     let largest = measured().last().map_or(0, |size| size.ips);
     for (key, series) in ["attach", "cpu", "restart", "memory"]

@@ -1,4 +1,4 @@
-//! What was measured, and on which machine.
+//! Describes the measured binary and the machine.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ pub struct Machine {
     pub cores: usize,
     pub memory: String,
     pub kernel: String,
-    /// With `+` if files differ from it.
+    /// The commit, with `+` if files differ from it.
     pub commit: String,
     pub date: String,
     /// `release` if `MOORING_BIN` names the measured binary, else `debug`.
@@ -42,7 +42,7 @@ impl Machine {
         let kib = field(&read("/proc/meminfo"), "MemTotal");
         let kib = kib.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok());
         let commit = git(&["rev-parse", "--short", "HEAD"]);
-        // What a run writes into the docs is no other program.
+        // Changes in the docs do not count, because a run itself writes figures into them.
         let differs = git(&[
             "status",
             "--porcelain",
@@ -72,7 +72,7 @@ impl Machine {
         }
     }
 
-    /// Two lines.
+    /// The description in two lines.
     pub fn sentences(&self) -> String {
         let (commit, date, binary) = (&self.commit, &self.date, self.binary);
         let (cpu, cores, memory, kernel) = (&self.cpu, self.cores, &self.memory, &self.kernel);

@@ -1,8 +1,7 @@
-//! How fast and how small Mooring is: the real API server, and EC2 that answers after 20 ms with its real token
-//! buckets.
+//! Benchmarks of time and memory: the real API server, and EC2 with 20 ms latency and its real token buckets.
 //!
 //! Listed only with `MOORING_BENCH=quick` or `=full`, which `make bench` sets, or `=profile`, which `.ci/profile` sets.
-//! Times mean something only on a machine that does nothing else. Counts are asserted, times are shown.
+//! Times are meaningful only on an otherwise idle machine. Counts are asserted, times are only shown.
 
 mod attaches;
 mod calls_svg;
@@ -39,7 +38,7 @@ use cluster::Bench;
 use drain::{Buckets, Crowd};
 pub use report::report;
 
-/// How much is measured.
+/// The extent of the benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     Quick,
@@ -62,19 +61,19 @@ pub fn scenes() -> Vec<Trial> {
     vec![trial]
 }
 
-/// The audit log has the bodies that are measured or judged, and no others: of thousands of pods they are gigabytes.
+/// The audit log contains only the bodies that are measured or judged: all bodies of thousands of pods are gigabytes.
 fn options() -> ClusterOptions {
     let policy = mooring_cluster::repository().join("tests/e2e/bench/audit-policy.yaml");
     let flag = format!("--audit-policy-file={}", policy.display());
     ClusterOptions {
         api_server_flags: vec![flag],
-        // Go's own garbage collection, as others measure.
+        // The default garbage collection of Go (GOGC=100), so that figures compare with those of others.
         heap_growth: 100,
         ..ClusterOptions::default()
     }
 }
 
-/// Says which phase begins, and when.
+/// Prints the begin of each phase with the time.
 struct Progress(Instant);
 
 impl Progress {
@@ -83,7 +82,7 @@ impl Progress {
     }
 }
 
-/// One after the other in one cluster: what is measured has the machine for itself.
+/// Runs all phases one after the other in one cluster, so that nothing else uses the machine.
 async fn figures_of_a_cluster(scene: &Scene, extent: Extent) {
     let progress = Progress(Instant::now());
     progress.begins("nodes");
@@ -111,10 +110,10 @@ async fn figures_of_a_cluster(scene: &Scene, extent: Extent) {
     drain::waiting(bench, &mut crowd, Buckets::Full).await;
     progress.begins("256 moves, 100 a second");
     moves::in_sequence(bench, &mut crowd, Buckets::Full).await;
-    progress.begins("the same from empty buckets");
-    attaches::at_once(bench, Buckets::Empty).await;
-    moves::in_sequence(bench, &mut crowd, Buckets::Empty).await;
     if extent == Extent::Full {
+        progress.begins("the same from empty buckets");
+        attaches::at_once(bench, Buckets::Empty).await;
+        moves::in_sequence(bench, &mut crowd, Buckets::Empty).await;
         drain::waiting(bench, &mut crowd, Buckets::Empty).await;
     }
     progress.begins("IPs reserved at once");
@@ -127,7 +126,7 @@ async fn figures_of_a_cluster(scene: &Scene, extent: Extent) {
     successor::successor(bench).await;
     progress.begins("the judge reads the histories");
     scene.judge().await;
-    // Each of many thousand calls is compared with the whole history: what comes later is not judged.
+    // The judge compares each call with the whole history, so the many thousand later calls are not judged.
     bench.leave_all();
     if extent == Extent::Full {
         large(bench, &progress).await;
@@ -135,7 +134,7 @@ async fn figures_of_a_cluster(scene: &Scene, extent: Extent) {
     figures::end();
 }
 
-/// What takes minutes.
+/// The phases that take minutes.
 async fn large(bench: &mut Bench<'_>, progress: &Progress) {
     progress.begins("256 moves, each to an interface of its own");
     single_addresses::moves(bench).await;

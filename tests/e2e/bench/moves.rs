@@ -1,4 +1,4 @@
-//! Moves: one after the other, and 100 a second.
+//! Measures moves: one after the other, and 100 per second.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use super::figures::{Figure, expect, number, percentiles};
 use super::timeline::{Since, times};
 
 const SINGLE: usize = 20;
-/// 100 a second.
+/// 100 moves per second.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// One after the other: the new pod waits on another node, and the old pod is deleted.
+/// Moves one after the other: the new pod waits on another node, then the old pod is deleted.
 pub async fn single(bench: &mut Bench<'_>) {
     for (reassign, calls) in [(false, 2), (true, 1)] {
         let wanted = Wanted {

@@ -1,4 +1,4 @@
-//! A TLS server that answers every request with the same bytes: what connections alone cost.
+//! A TLS server that answers every request with the same bytes. It shows the cost of the connections alone.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use tokio_rustls::TlsAcceptor;
 use super::cluster::Bench;
 use crate::harness::webhook_client::is_whole;
 
-/// It serves until it is dropped.
+/// Serves until it is dropped.
 pub struct NullHandler {
     pub address: SocketAddr,
     serving: JoinHandle<()>,
 }
 
 impl NullHandler {
-    /// With a certificate like that of the webhook, and this body in each answer.
+    /// Starts it with a certificate like that of the webhook, and this body in each answer.
     pub async fn start(bench: &Bench<'_>, body: &str) -> Self {
         let authority = bench.scene.cluster().webhook_authority();
         let leaf = authority.leaf(&["127.0.0.1", "mooring-webhook.mooring-system.svc"]);
@@ -45,7 +45,7 @@ impl NullHandler {
             let answer: Arc<str> = answer.into();
             while let Ok((stream, _)) = listener.accept().await {
                 let (acceptor, answer) = (acceptor.clone(), Arc::clone(&answer));
-                // A client that goes ends its connection.
+                // An error means only that the client has closed its connection.
                 tokio::spawn(async move { serve(acceptor, stream, &answer).await.ok() });
             }
         });

@@ -1,4 +1,4 @@
-//! What pods without an annotation cost.
+//! Measures the cost of pods without the annotation.
 
 use futures::{StreamExt as _, stream};
 use kube::Api;
@@ -10,7 +10,7 @@ use super::figures::Figure;
 
 const PODS: usize = 100_000;
 const AT_ONCE: usize = 64;
-/// The audit policy leaves its objects out.
+/// The audit policy does not log the objects of this namespace.
 const NAMESPACE: &str = "plain-pods";
 
 pub async fn memory(bench: &mut Bench<'_>) {
@@ -22,7 +22,7 @@ pub async fn memory(bench: &mut Bench<'_>) {
         Api::namespaced_with(bench.scene.client.clone(), NAMESPACE, &resource);
     let created = (0..PODS).map(|number| {
         let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("plain-{number}")},
-            // No scheduler has this name.
+            // No scheduler has this name, so the pods stay pending.
             "spec": {"schedulerName": "none", "automountServiceAccountToken": false,
                 "containers": [{"name": "main", "image": "registry.example/main:1"}]}});
         let pods = pods.clone();

@@ -10,15 +10,15 @@ const HEIGHT: f64 = 400.0;
 const MARGIN: f64 = 60.0;
 const COLOURS: [&str; 4] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"];
 
-/// How values are placed on an axis.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// From 0.
+    /// Starts at 0.
     Linear,
     Logarithmic,
 }
 
-/// The least and the largest value, and how they are placed.
+/// An axis: its scale, and its smallest and largest value.
 struct Axis {
     scale: Scale,
     least: f64,
@@ -42,7 +42,7 @@ impl Axis {
         }
     }
 
-    /// From 0 to 1.
+    /// The position of a value on the axis, from 0 to 1.
     fn at(&self, value: f64) -> f64 {
         match self.scale {
             Scale::Linear => value / self.largest,
@@ -63,7 +63,7 @@ fn begin(svg: &mut String, height: f64, title: &str) {
     .expect("a string can be written");
 }
 
-/// Values over the number of IPs; each point has its value beside it.
+/// Plots values over the number of IPs. Each point is labelled with its value.
 pub fn plot(title: &str, scale: Scale, series: &[Series]) -> String {
     let points = series.iter().flat_map(|series| &series.points);
     let across = Axis::of(scale, points.clone().map(|point| point.0));
@@ -127,7 +127,7 @@ pub struct Bar {
     pub text: String,
 }
 
-/// Bars from the left, each with its label above it.
+/// Plots horizontal bars, each with its label above it.
 pub fn bars(title: &str, bars: &[Bar]) -> String {
     let largest = bars.iter().map(|bar| bar.value).fold(1.0, f64::max);
     let mut svg = String::new();

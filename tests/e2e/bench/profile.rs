@@ -1,5 +1,5 @@
-//! Where the CPU time goes: `perf` samples the measured process during an attach, a burst and reviews.
-//! `.ci/profile` makes flame graphs of it.
+//! CPU profiles: `perf` samples the measured process during single attaches, a burst of attaches, and reviews.
+//! `.ci/profile` makes flame graphs from the samples.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,19 +11,19 @@ use super::cluster::{Bench, SIDE};
 use super::{growth, review_load};
 use crate::harness::scene::Scene;
 
-/// Attaches, one after another.
+/// The number of attaches one after the other.
 const SINGLE: usize = 200;
-/// Attaches at once.
+/// The number of attaches at the same time.
 const BURST: usize = 256;
-/// How long reviews are sent.
+/// The time for which reviews are sent.
 const REVIEWS: Duration = Duration::from_secs(5);
-/// Samples in a second of CPU time; a prime number, so that no timer of the process runs in step with it.
+/// Samples per second of CPU time. It is a prime number, so that no timer of the process is synchronous with it.
 const SAMPLES: u32 = 1999;
 
-/// The three phases, one file of `perf` each.
+/// Runs the three phases. Each has its own file of `perf`.
 pub async fn phases(scene: &Scene) {
     let bench = &mut Bench::new(scene, growth::nodes(Extent::Quick)).await;
-    // What EC2 throttles costs no CPU time.
+    // Without throttling, because the wait after a throttled call uses no CPU time.
     bench.without_buckets().await;
     let ips = bench.more_ips(SINGLE).await;
     bench.quiet().await;
@@ -57,7 +57,7 @@ impl Perf {
         std::fs::create_dir_all(&folder).expect("target can be written");
         let file = folder.join(format!("{phase}.perf"));
         let (pid, samples) = (bench.mooring.process().pid(), SAMPLES);
-        // The release binary has no frame pointers: stacks are copied, and unwound afterwards.
+        // The release binary has no frame pointers, so `perf` copies the stacks and unwinds them later.
         let arguments = format!(
             "record --event cpu-clock --freq {samples} --call-graph dwarf,16384 --pid {pid} --output {}",
             file.display()
@@ -68,7 +68,7 @@ impl Perf {
         Self { process, file }
     }
 
-    /// Writes what was sampled.
+    /// Ends `perf`, which then writes its samples.
     async fn end(self) {
         self.process.signal("INT");
         self.process.end(Duration::from_mins(1)).await;

@@ -14,7 +14,7 @@ use super::plot::{Scale, plot};
 const BEGIN: &str = "<!-- figures: written by make bench -->";
 const END: &str = "<!-- end of the figures -->";
 
-/// The rows of README.md.
+/// The figures that README.md shows.
 const README: [&str; 6] = [
     "attach-requests",
     "attach-time",
@@ -24,7 +24,7 @@ const README: [&str; 6] = [
     "webhook-mutate-64",
 ];
 
-/// Writes all that was measured, if anything was.
+/// Writes all measured figures, if there are any.
 pub fn report() {
     if figures::all().is_empty() {
         return;
@@ -106,7 +106,7 @@ fn json(figures: &[Figure], machine: &Machine) -> String {
     serde_json::to_string_pretty(&all).expect("it is JSON")
 }
 
-/// The memory before and after a restart.
+/// The curves of the memory before and after a restart.
 fn memory() -> [Series; 2] {
     let of = |name, at: usize| Series {
         name,
@@ -118,7 +118,7 @@ fn memory() -> [Series; 2] {
     [of("before a restart", 0), of("after a restart", 1)]
 }
 
-/// README.md has some rows of docs/performance.md.
+/// Writes the figures into docs/performance.md, and some of them into README.md.
 fn write_docs(figures: &[Figure], machine: &Machine) {
     let some = figures
         .iter()
@@ -133,7 +133,7 @@ fn write_docs(figures: &[Figure], machine: &Machine) {
     }
 }
 
-/// Replaces what stands between the markers.
+/// Replaces the text between the markers.
 fn write_block(path: &Path, block: &str) {
     let text = std::fs::read_to_string(path).expect("the page is there");
     let (before, rest) = text.split_once(BEGIN).expect("it has the first marker");

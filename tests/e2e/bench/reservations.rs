@@ -1,4 +1,4 @@
-//! Many IPs that are created at once in one block.
+//! Measures the reservation of many IPs that are created at the same time in one block.
 
 use std::time::Instant;
 
@@ -38,7 +38,7 @@ pub async fn at_once(bench: &mut Bench<'_>, extent: Extent) {
         )
         .goal("3 writes")
         .is(format!("{each:.2} ({refused}), {took:.1} s"));
-        // Attempts that are refused count: each costs the API server as much as another.
+        // Refused requests count too, because they cost the API server the same.
         expect(writes.len() <= 3 * count, || {
             let made = writes.len();
             format!("{made} writes of {count} IPs {how}, {refused} of them refused")

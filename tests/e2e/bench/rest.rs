@@ -1,4 +1,4 @@
-//! Nothing changes for a while.
+//! Measures the cost at rest, while nothing changes.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ pub async fn at_rest(bench: &Bench<'_>, extent: Extent) {
     bench.quiet_leader().await;
     bench.all_quiet().await;
     let length = match extent {
-        Extent::Quick => Duration::from_secs(15),
+        Extent::Quick => Duration::from_secs(10),
         Extent::Full => Duration::from_mins(1),
     };
     let (mark, cpu) = (bench.mark().await, bench.cpu());

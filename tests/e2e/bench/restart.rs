@@ -1,4 +1,4 @@
-//! A restart: what it costs, and how soon an address moves after it.
+//! Measures the cost of a restart, and the time of a move right after it.
 
 use std::time::Instant;
 
@@ -6,7 +6,7 @@ use super::cluster::{Bench, STAYING, options};
 use super::figures::{Figure, expect, number};
 use super::timeline::{Since, millis, times};
 
-/// Restarts Mooring. Returns the seconds from its start until it leads and counts all attached addresses.
+/// Restarts Mooring. Returns the seconds from its start until it is the leader and counts all attached addresses.
 pub async fn restart(bench: &mut Bench<'_>, attached: usize) -> f64 {
     assert!(bench.mooring.terminate().await.success());
     let (mark, started) = (bench.mark().await, Instant::now());
@@ -56,9 +56,9 @@ pub async fn restart(bench: &mut Bench<'_>, attached: usize) -> f64 {
     took
 }
 
-/// A pod is deleted as soon as Mooring is ready, and the next pod waits for its IP.
+/// Deletes a pod as soon as Mooring is ready, while the next pod waits for its IP.
 pub async fn then_a_move(bench: &mut Bench<'_>) {
-    // The first IP of the growth; its next pod is on the last node, which has no other pod.
+    // The first IP of the growth phase. Its next pod is on the last node, which has no other pod.
     let ip = 0..1;
     let last = bench.nodes.len() - 1..bench.nodes.len();
     assert!(last.start > STAYING);
@@ -76,7 +76,7 @@ pub async fn then_a_move(bench: &mut Bench<'_>) {
     expect(writes.len() == 3, || {
         format!("not only claim, record and gate: {writes:#?}")
     });
-    // One page, and one inventory: what it shows is as old as the process.
+    // One inventory is enough, because it began after the process started.
     let pages = u64::try_from(bench.nodes.len().div_ceil(1000)).unwrap_or(u64::MAX);
     expect(counted.lists_of_interfaces <= pages, || {
         format!("{} lists of interfaces", counted.lists_of_interfaces)

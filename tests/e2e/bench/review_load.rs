@@ -1,4 +1,4 @@
-//! How many reviews the webhook answers, over connections that are kept.
+//! Measures how many reviews the webhook answers over persistent connections.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use super::null_handler::NullHandler;
 use crate::harness::webhook_client::{WebhookClient, ask, request, review};
 
 const CONNECTIONS: usize = 64;
-/// An answer of Mooring to a mutating review has about this size.
+/// The approximate size of the answer of Mooring to a mutating review.
 const ANSWER: usize = 700;
 
 /// Reviews that are sent one after the other over each connection.
@@ -20,12 +20,12 @@ struct Load {
     key: &'static str,
     what: &'static str,
     client: WebhookClient,
-    /// Each connection sends one of these again and again.
+    /// Each connection sends one of these requests repeatedly.
     requests: Vec<String>,
 }
 
 impl Load {
-    /// Sends them over this number of connections. Returns how long each took, in milliseconds.
+    /// Sends the requests over this number of connections. Returns the time of each in milliseconds.
     async fn send(&self, connections: usize, length: Duration) -> Vec<f64> {
         let asking = (0..connections).map(|number| {
             let request = &self.requests[number % self.requests.len()];
@@ -37,7 +37,7 @@ impl Load {
 
 pub async fn webhook(bench: &Bench<'_>, extent: Extent) {
     let length = match extent {
-        Extent::Quick => Duration::from_secs(2),
+        Extent::Quick => Duration::from_secs(1),
         Extent::Full => Duration::from_secs(10),
     };
     let loads = loads(bench).await;
@@ -97,7 +97,7 @@ async fn loads(bench: &Bench<'_>) -> [Load; 3] {
     for ip in &bench.ips[..CONNECTIONS] {
         asking.push(scene.pod_asking("web", &ip.name, &filler));
     }
-    // As the mutating review has left it.
+    // The pod after the mutating review.
     let mutated = scene.would_create(&asking[0]).await.accepted();
     let mutating = asking
         .iter()
@@ -121,13 +121,13 @@ async fn loads(bench: &Bench<'_>) -> [Load; 3] {
     ]
 }
 
-/// Mutating reviews of one IP, over all connections.
+/// Sends mutating reviews of one IP over all connections.
 pub async fn mutating(bench: &Bench<'_>, length: Duration) {
     let [load, ..] = loads(bench).await;
     load.send(CONNECTIONS, length).await;
 }
 
-/// One review after the other over one connection. Returns how long each took, in milliseconds.
+/// Sends one review after the other over one connection. Returns the time of each in milliseconds.
 async fn ask_again_and_again(client: &WebhookClient, request: &str, length: Duration) -> Vec<f64> {
     let mut stream = client.connect().await.expect("the webhook listens");
     let (begun, mut times) = (Instant::now(), Vec::new());

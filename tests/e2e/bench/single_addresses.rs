@@ -1,4 +1,4 @@
-//! Moves that no call can be shared for: each address is alone on its interface, before and after.
+//! Measures moves that cannot share calls: before and after, each address has an interface of its own.
 
 use std::time::Instant;
 
@@ -11,21 +11,21 @@ pub async fn moves(bench: &mut Bench<'_>) {
     let more = nodes_in(bench.scene, &bench.subnet.clone(), "one", 2 * MOVES).await;
     bench.nodes.extend(more);
     let (here, there) = (first..first + MOVES, first + MOVES..first + 2 * MOVES);
-    // Otherwise it learns of the interfaces with the next inventory.
+    // A restart takes an inventory. Otherwise Mooring finds the new interfaces only with the next periodic inventory.
     bench.restart().await;
     let wanted = Wanted {
         reassign: true,
         ..Wanted::default()
     };
     let ips = bench.more_ips_of(MOVES, wanted).await;
-    // More calls than a bucket has tokens.
+    // Without throttling, because the attaches need more calls than a bucket has tokens.
     bench.without_buckets().await;
     bench.pods("one", ips.clone(), &here).await;
     bench.attached("one", MOVES).await;
     bench.attached += MOVES;
     bench.pods("other", ips.clone(), &there).await;
     bench.bound("other", MOVES).await;
-    // The attaches have used the tokens that this process believes to be there.
+    // The attaches have used up the tokens in the buckets of this process. A new process starts with full ones.
     bench.restart().await;
     bench.full_buckets().await;
     let (mark, begun) = (bench.mark().await, Instant::now());

@@ -1,4 +1,4 @@
-//! The leader goes, killed or asked to, and a standby attaches what comes then.
+//! Measures the time after the leader is killed or terminated until a standby attaches a new IP.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What happened when, by the audit log of the API server.
+//! The times of the steps of an attach or a move, from the audit log of the API server.
 
 use jiff::Timestamp;
 use mooring_cluster::AuditEvent;
@@ -6,7 +6,7 @@ use mooring_cluster::AuditEvent;
 use super::cluster::Bench;
 use crate::harness::expectations::GATE;
 
-/// When a pod could get its IP, when the IP was recorded as attached, and when the gate was opened.
+/// The times at which a pod could get its IP, the IP was recorded as attached, and the gate was opened.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeline {
     pub begun: Timestamp,
@@ -14,17 +14,17 @@ pub struct Timeline {
     pub opened: Timestamp,
 }
 
-/// What a pod waits for last.
+/// The last event that a pod waits for.
 #[derive(Clone, Copy, Debug)]
 pub enum Since<'a> {
-    /// Its own binding.
+    /// The binding of the pod.
     Binding,
     /// The deletion of the pods of this prefix, which had the IPs.
     DeletionOf(&'a str),
 }
 
 impl Timeline {
-    /// Of the pod of an IP; None: not all of it is there.
+    /// The timeline of the pod of an IP. None if an entry is missing.
     fn of(audit: &[AuditEvent], pod: &str, ip: &str, since: &str) -> Option<Self> {
         let begun = audit
             .iter()
@@ -58,7 +58,7 @@ impl Timeline {
     }
 }
 
-/// The times to the record and to the gate, in milliseconds.
+/// The times until the Record and until the open gate, in milliseconds.
 pub struct Times {
     pub record: Vec<f64>,
     pub gate: Vec<f64>,

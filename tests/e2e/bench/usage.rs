@@ -1,9 +1,9 @@
-//! What a process uses: memory and CPU.
+//! The memory and the CPU time of the measured process.
 
 use super::cluster::Bench;
 
 impl Bench<'_> {
-    /// The resident memory of the process that is measured, in MiB.
+    /// The resident memory of the measured process, in MiB.
     pub fn memory(&self) -> f64 {
         let pid = self.mooring.process().pid();
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("it runs");
@@ -12,13 +12,13 @@ impl Bench<'_> {
         kib.expect("a process has memory") / 1024.0
     }
 
-    /// The CPU time of that process, in seconds.
+    /// The CPU time of the measured process, in seconds.
     pub fn cpu(&self) -> f64 {
         let pid = self.mooring.process().pid();
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
         let (_, after) = stat.rsplit_once(')').expect("it has a name");
         let fields: Vec<&str> = after.split_whitespace().collect();
-        // Fields 14 and 15 of proc(5), in hundredths.
+        // Fields 14 and 15 of proc(5), in hundredths of a second.
         let ticks = |at: usize| fields[at].parse::<f64>().expect("a number");
         (ticks(11) + ticks(12)) / 100.0
     }

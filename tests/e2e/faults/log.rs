@@ -1,4 +1,4 @@
-//! The log of `make test-fast`: every test that ran, of all other binaries.
+//! Reads the log of `make test-fast`: every test that ran in the other test binaries.
 
 use std::path::Path;
 use std::time::SystemTime;

@@ -8,11 +8,11 @@ use mooring_cluster::{Cluster, ClusterOptions, Mooring, MooringOptions};
 pub struct TestCluster {
     pub cluster: Cluster,
     pub replicas: tokio::sync::Mutex<Vec<Arc<Mooring>>>,
-    /// Started with the default options, so that another scene can use it later.
+    /// True if the cluster has the default options, so that another scene can use it later.
     reusable: bool,
 }
 
-/// The shared cluster. A failed start is stored, so that the other scenes do not try it again.
+/// The shared cluster. A failed start is stored, so that the other scenes do not retry it.
 static SHARED: tokio::sync::Mutex<Option<Result<Arc<TestCluster>, ()>>> =
     tokio::sync::Mutex::const_new(None);
 /// Clean clusters that another scene can use.

@@ -1,4 +1,4 @@
-//! What a developer needs to see when a scene has failed.
+//! Collects the state that a developer needs when a scene has failed.
 
 use std::fmt::Write as _;
 

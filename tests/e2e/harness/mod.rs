@@ -10,4 +10,5 @@ pub mod objects;
 pub mod request_counts;
 pub mod requests;
 pub mod scene;
+pub mod turns;
 pub mod webhook_client;

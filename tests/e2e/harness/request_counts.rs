@@ -26,16 +26,16 @@ pub struct RequestCounts {
     pub other_describes: u64,
     /// Writes of Events by Mooring.
     pub events: usize,
-    /// What was read after the first write of the status of an IP and before the last write of a pod, as `get pods/ web`.
-    /// A review of the pod reads before that.
+    /// The reads between the first write of an IP (the claim) and the last write of a pod (the gate), as `get pods/
+    /// web`. The reads of the review of the pod come earlier.
     pub reads_on_the_way: Vec<String>,
     /// All writes of Mooring except Leases and Events, as `patch ips/status name`.
     pub writes: Vec<String>,
 }
 
 impl Scene {
-    /// Waits until a Mooring with a long inventory interval has taken its first two inventories of the subnet: then
-    /// no inventory is due. It uses the counters since their last reset.
+    /// Waits until a Mooring with a long inventory interval has taken its first two inventories of the subnet. Then no
+    /// inventory is due. Uses the counters since their last reset.
     pub async fn expect_two_inventories(&self) {
         self.eventually("the subnet is listed twice", SOON, async || {
             self.ec2().calls().await.of("DescribeNetworkInterfaces") >= 2
@@ -54,7 +54,7 @@ impl Scene {
 }
 
 impl CountStart {
-    /// The requests since then.
+    /// The requests since the start of the count.
     pub async fn until_now(&self, scene: &Scene) -> RequestCounts {
         let calls = scene.ec2().calls().await;
         let mutations = scene.mutations().await.split_off(self.mutations);
@@ -106,7 +106,7 @@ fn in_words(event: &AuditEvent) -> String {
     )
 }
 
-/// What Mooring read from its claim to the gate.
+/// The reads of Mooring between the claim and the gate.
 fn reads_on_the_way(audit: &[AuditEvent]) -> Vec<String> {
     let ours = || audit.iter().filter(|event| event.by_mooring());
     let writes = |resource: &'static str| {
@@ -119,7 +119,7 @@ fn reads_on_the_way(audit: &[AuditEvent]) -> Vec<String> {
     };
     ours()
         .filter(|event| matches!(event.verb.as_str(), "get" | "list"))
-        // These are no part of it: they are written beside it.
+        // Leases and blocks do not belong to the attach: they are read and written independently of it.
         .filter(|event| event.resource != "leases" && event.resource != "ipblocks")
         .filter(|event| claimed <= event.received && event.received <= told)
         .map(in_words)

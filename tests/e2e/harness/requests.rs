@@ -1,4 +1,4 @@
-//! Requests that the API server may refuse, and its response: code, message, warnings.
+//! Requests that the API server can refuse, and its response: code, message, warnings.
 
 use std::fmt;
 
@@ -91,7 +91,7 @@ impl ApiResponse {
     }
 }
 
-/// Is a request carried out, or is it a dry run (webhooks are called in both cases)?
+/// Is the request a dry run? Webhooks are called in both cases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
     Real,
@@ -201,7 +201,7 @@ impl Scene {
         .await;
     }
 
-    /// Restores the policy: another scene may use this cluster.
+    /// Restores the policy, because another scene can use this cluster.
     pub async fn guard_marks(&self) {
         let file = mooring_cluster::repository().join("config/policies/pod_marks.yaml");
         let policy = std::fs::read_to_string(file).expect("the file exists");

@@ -1,8 +1,8 @@
-//! Runs the scenes: how many at a time, how each ends, and what is shown if it fails.
+//! Runs the scenes: limits how many run at a time, ends each, and shows the failures.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
-use std::sync::{LazyLock, Mutex};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
@@ -11,9 +11,10 @@ use mooring_cluster::ClusterOptions;
 use tokio::sync::Semaphore;
 
 use crate::harness::scene::Scene;
+use crate::harness::turns::{Place, Turn};
 
-/// Lists the scenes of a module under the names `e2e::<module>::<function>`. `shared` scenes run in the shared
-/// cluster. `alone` scenes run in a cluster of their own, without Mooring until they start it.
+/// Lists the scenes of a module under the names `e2e::<module>::<function>`. `shared` scenes run in the shared cluster.
+/// `alone` scenes have a separate cluster, without Mooring until they start it.
 macro_rules! scenes {
     ($($sort:ident $name:ident),* $(,)?) => {
         pub fn scenes() -> Vec<libtest_mimic::Trial> {
@@ -22,45 +23,33 @@ macro_rules! scenes {
     };
 }
 
-fn permits(variable: &str, default: usize) -> Semaphore {
-    let count = std::env::var(variable).ok();
-    Semaphore::new(
-        count
-            .and_then(|count| count.parse().ok())
-            .unwrap_or(default),
-    )
-}
-
-static TURNS_SHARED: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_SHARED", 6));
-static TURNS_ALONE: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_ALONE", 3));
-
-/// A scene that cleans up holds no turn: it mostly waits, since an IP that was attached a moment ago stays for 12 s. But
-/// its own cluster needs a part of the machine until then.
+/// A scene that cleans up holds no turn, because it mostly waits: a recently attached IP stays for 12 s. But its
+/// cluster still uses the machine, so only one scene with a separate cluster cleans up at a time.
 static CLEANING_UP: Semaphore = Semaphore::const_new(1);
 
 /// A scene in the shared cluster.
 pub fn shared(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static) -> Trial {
     trial(
         name,
-        &TURNS_SHARED,
+        Place::Shared,
         None,
         async |name| Scene::shared(name).await,
         play,
     )
 }
 
-/// A scene in a cluster of its own.
+/// A scene in a separate cluster.
 pub fn alone(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static) -> Trial {
     trial(
         name,
-        &TURNS_ALONE,
+        Place::Alone,
         Some(&CLEANING_UP),
         async |name| Scene::alone(name).await,
         play,
     )
 }
 
-/// A scene in a cluster of its own with other options.
+/// A scene in a separate cluster with other options.
 pub fn alone_in(
     name: &'static str,
     options: impl FnOnce() -> ClusterOptions + Send + 'static,
@@ -68,30 +57,31 @@ pub fn alone_in(
 ) -> Trial {
     trial(
         name,
-        &TURNS_ALONE,
+        Place::Alone,
         Some(&CLEANING_UP),
         async move |name| Scene::alone_in(name, options()).await,
         play,
     )
 }
 
-/// Set in a process that runs one scene in a network namespace of its own.
+/// The variable that is set in a process that runs one scene in a separate network namespace.
 const APART: &str = "MOORING_E2E_APART";
 
-/// Does this process run one scene in a network namespace of its own?
+/// Does this process run one scene in a separate network namespace?
 pub fn is_apart() -> bool {
     std::env::var_os(APART).is_some()
 }
 
-/// A scene in a network namespace of its own, where the API server reaches the replicas through their Service: they
-/// need addresses that are not loopback addresses. A process has one network, so another process runs the scene.
+/// A scene in a separate network namespace, where the API server reaches the replicas through their Service. For that
+/// the replicas need addresses that are not loopback addresses. Another process runs the scene, because a process has
+/// only one network namespace.
 pub fn apart(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static) -> Trial {
     if is_apart() {
         return alone(name, play);
     }
     Trial::test(name, move || {
         mooring_cluster::run(async {
-            let _turn = TURNS_ALONE.acquire().await.expect("never closed");
+            let _turn = Turn::wait(Place::Alone).await;
             let begun = Instant::now();
             let network = "ip link set lo up; for number in 1 2 3 4; do ip address add 10.231.0.$number/32 dev lo; done; \
                 exec \"$0\" --exact \"$1\" --nocapture";
@@ -127,14 +117,14 @@ pub fn apart(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static
 
 fn trial(
     name: &'static str,
-    turns: &'static LazyLock<Semaphore>,
+    place: Place,
     clean_ups: Option<&'static Semaphore>,
     open: impl AsyncFnOnce(&'static str) -> Scene + Send + 'static,
     play: impl AsyncFnOnce(&Scene) + Send + 'static,
 ) -> Trial {
     Trial::test(name, move || {
         mooring_cluster::run(async {
-            let turn = turns.acquire().await.expect("never closed");
+            let turn = Turn::wait(place).await;
             let begun = Instant::now();
             let scene = AssertUnwindSafe(open(name)).catch_unwind().await;
             let scene = scene.map_err(|panic| {
@@ -171,7 +161,7 @@ fn trial(
     })
 }
 
-/// How long each scene took, without the wait for its turn.
+/// The time of each scene, without the wait for its turn.
 static TIMES: Mutex<Vec<(Duration, &str)>> = Mutex::new(Vec::new());
 /// The number of scenes whose times are printed.
 const LONGEST: usize = 20;
@@ -210,7 +200,7 @@ pub fn message(panic: &(dyn Any + Send)) -> String {
         .unwrap_or_else(|| "a panic without a message".to_owned())
 }
 
-/// A panic shows only its location at once. The message and the diagnostics are shown at the end.
+/// Makes a panic print only its location at first. The message and the diagnostics are printed at the end.
 pub fn quiet_panics() {
     std::panic::set_hook(Box::new(|panic| {
         if let Some(location) = panic.location() {

@@ -12,7 +12,7 @@ use mooring_cluster::{
 
 use crate::harness::clusters::TestCluster;
 
-/// The time limit of an expectation that needs only a few calls; many scenes share two cores.
+/// The time limit of an expectation that needs only a few calls. It is long because many scenes share two cores.
 pub const SOON: Duration = Duration::from_secs(30);
 /// The time limit of an expectation that needs Kubernetes to detect a failed node (20 s here) or a deleted node (its
 /// garbage collector runs every 20 s, and waits for 40 s in between).
@@ -20,7 +20,7 @@ pub const AFTER_NODE_DEATH: Duration = Duration::from_secs(150);
 
 /// The environment of one end-to-end test.
 pub struct Scene {
-    /// The namespace; also the prefix of every name outside of it.
+    /// The namespace. It is also the prefix of the names of cluster-scoped objects.
     pub name: String,
     /// The client of the runtime of this scene.
     pub client: kube::Client,
@@ -35,10 +35,11 @@ pub struct Scene {
     /// The sequence numbers (in the history of EC2) of calls that the scene made as a foreign client.
     pub(crate) foreign: Mutex<BTreeSet<u64>>,
     pub(crate) attached: AtomicBool,
-    /// After a restart the API server refuses all requests until it has read the roles.
+    /// If true, the judge ignores forbidden requests of Mooring: after a restart the API server refuses all requests
+    /// until it has read the roles.
     pub rights_were_away: AtomicBool,
     pub(crate) audit_mark: u64,
-    /// They must exist until the end of the scene, because Mooring cleans up through them.
+    /// The networks must exist until the end of the scene, because Mooring uses them during the clean-up.
     networks: Mutex<Vec<Arc<Toxiproxy>>>,
     shared: bool,
 }
@@ -105,12 +106,12 @@ impl Scene {
         self.test_cluster.cluster.ec2()
     }
 
-    /// Starts Mooring in the own cluster of the scene, with an inventory every second.
+    /// Starts Mooring in the separate cluster of the scene, with an inventory every second.
     pub async fn mooring(&self) -> Arc<Mooring> {
         self.mooring_with(MooringOptions::default()).await
     }
 
-    /// Starts Mooring in the own cluster of the scene.
+    /// Starts Mooring in the separate cluster of the scene.
     pub async fn mooring_with(&self, options: MooringOptions) -> Arc<Mooring> {
         assert!(!self.shared, "the shared cluster has a Mooring");
         self.test_cluster.mooring(options).await
@@ -123,7 +124,7 @@ impl Scene {
         network
     }
 
-    /// A name outside of the namespace.
+    /// The name of a cluster-scoped object.
     pub fn named(&self, name: &str) -> String {
         format!("{}-{name}", self.name)
     }
@@ -155,7 +156,7 @@ impl Scene {
         self.cluster().add_node(spec).await
     }
 
-    /// A Node that a kubelet registers for the instance of another node; the name of the scene is put before its name.
+    /// A Node that a kubelet registers with the instance of another node; the name of the scene is put before its name.
     pub async fn node_of_kubelet(&self, mut spec: NodeSpec, of: &Node) -> Node {
         spec.name = self.named(&spec.name);
         self.nodes.lock().unwrap().push(spec.name.clone());
@@ -196,7 +197,7 @@ impl Scene {
         mutations
     }
 
-    /// Lets the judge ignore the latest call of this kind: it was made by a foreign client, or it was executed late.
+    /// Makes the judge ignore the latest such call: a foreign client made it, or it was executed late.
     pub async fn pass_over(&self, interface: &str, address: &str, action: &str) {
         let history = self.ec2().history_of(address).await;
         let ours = history.iter().rfind(|mutation| {
@@ -206,7 +207,8 @@ impl Scene {
         self.foreign.lock().unwrap().insert(sequence);
     }
 
-    /// What EC2 has refused is not judged: of two controllers that both decide, the later one's call changes nothing.
+    /// Makes the judge ignore calls that EC2 refused: with two active controllers, the second call is refused and
+    /// changes nothing.
     pub async fn pass_over_refused(&self) {
         let refused = self.mutations().await.into_iter();
         let refused = refused.filter(|mutation| mutation.result != "Success");

@@ -1,4 +1,4 @@
-//! A client of one replica's webhook. It sends reviews over TLS, as the API server does.
+//! A client of the webhook of one replica. It sends reviews over TLS, as the API server does.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -34,12 +34,12 @@ pub fn request(path: &str, review: &str) -> String {
     )
 }
 
-/// The same request, after whose answer the webhook closes the connection.
+/// The same request with `Connection: close`, so that the webhook closes the connection after its answer.
 pub fn last_request(path: &str, review: &str) -> String {
     request(path, review).replacen("\r\nHost", "\r\nConnection: close\r\nHost", 1)
 }
 
-/// The address of a replica's webhook, and the CA that it is verified with.
+/// The address of the webhook of a replica, and the CA for its certificate.
 #[derive(Clone)]
 pub struct WebhookClient {
     pub address: SocketAddr,
@@ -87,7 +87,7 @@ impl WebhookClient {
 /// Sends a request and reads its answer: head and body.
 pub async fn ask(stream: &mut TlsStream<TcpStream>, request: &str) -> std::io::Result<String> {
     stream.write_all(request.as_bytes()).await?;
-    // What TLS has buffered is not sent by a read.
+    // A read does not send the data that TLS has buffered.
     stream.flush().await?;
     let mut answer = Vec::new();
     while !is_whole(&answer) {
@@ -100,7 +100,7 @@ pub async fn ask(stream: &mut TlsStream<TcpStream>, request: &str) -> std::io::R
     Ok(String::from_utf8_lossy(&answer).into_owned())
 }
 
-/// Is this a request or an answer with its whole body?
+/// Is this a complete request or answer, with its whole body?
 pub fn is_whole(answer: &[u8]) -> bool {
     let answer = String::from_utf8_lossy(answer);
     let Some((head, body)) = answer.split_once("\r\n\r\n") else {

@@ -1,4 +1,4 @@
-//! What goes wrong at a point, and whether it did.
+//! Applies a fault at a point of a story, and checks that it took effect.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -11,22 +11,22 @@ use super::site::{Lot, Names};
 use super::story::LONG;
 use crate::harness::scene::SOON;
 
-/// What goes wrong.
+/// The kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// SIGKILL when the write has left, and before it is carried out: it never is.
+    /// SIGKILL after the write was sent and before it is executed. It is never executed.
     KilledBefore,
-    /// SIGKILL when it was carried out, and before it is answered.
+    /// SIGKILL after the write was executed and before it is answered.
     KilledAfter,
-    /// Carried out; the connection breaks before the answer.
+    /// Executed; the connection is closed before the answer.
     AnswerLost,
-    /// Carried out; watches and inventories tell of it before the answer does.
+    /// Executed; watches and inventories show it before the answer arrives.
     AnswerSlow,
-    /// Executed; answered after the timeout of the client.
+    /// Executed; answered after the timeout of the client has passed.
     AnswerLate,
-    /// Carried out twice, answered as the first time was.
+    /// Executed twice; the client gets the first answer.
     DoneTwice,
-    /// Carried out twice, answered as the second time was: of Kubernetes only.
+    /// Executed twice; the client gets the second answer. Only for writes to Kubernetes.
     DoneTwiceAnsweredLast,
 }
 
@@ -45,7 +45,7 @@ impl Fault {
         matches!(self, Self::KilledBefore | Self::KilledAfter)
     }
 
-    /// Whether it can be had at this point.
+    /// Is this fault possible at this point?
     pub const fn applies_to(self, point: &Point) -> bool {
         !matches!(
             (self, &point.write),
@@ -54,40 +54,41 @@ impl Fault {
     }
 }
 
-/// Later than watches and an inventory.
+/// A delay that is longer than watches and an inventory need.
 const SLOW: Duration = Duration::from_millis(1500);
-/// Longer than Mooring waits for the API server: 5 s.
+/// A delay that is longer than the timeout of Mooring for the API server (5 s).
 const LATE: Duration = Duration::from_secs(6);
-/// Looks at the subnet, one a second, in which an answer of EC2's is slow.
+/// The number of inventories (one per second) by which a slow answer of EC2 is delayed.
 const SLOW_LOOKS: u64 = 2;
-/// The same for longer than Mooring waits for EC2: 2 s.
+/// The same for a late answer: longer than the timeout of Mooring for EC2 (2 s).
 const LATE_LOOKS: u64 = 4;
 
-/// A fault in its place.
+/// A fault that is set at its point.
 pub struct Placed<'a> {
     lot: &'a Lot<'a>,
     fault: Fault,
     interceptor: Interceptor,
-    /// Everything else that the replay writes, once the fault has struck: Mooring goes no further.
+    /// Holds all later writes of the replay after the fault was applied, so that Mooring makes no progress until it is
+    /// killed.
     frozen: Option<(RuleId, Arc<AtomicBool>)>,
 }
 
-/// What came of a fault.
+/// The outcome of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {
     TookEffect,
-    /// Another program, a kubelet for example, had just changed the object: the write was refused, and nothing was
-    /// done that could be lost.
+    /// Another program (for example a kubelet) had just changed the object. So the write was refused, and the fault had
+    /// no effect.
     Refused,
 }
 
-/// What applies the fault.
+/// The component that applies the fault.
 enum Interceptor {
     Proxy(RuleId),
     Ec2(FaultId),
 }
 
-/// Orders the fault for the replay's next write of this kind.
+/// Sets the fault for the write at this point.
 pub async fn place<'a>(lot: &'a Lot<'a>, point: &Point, fault: Fault) -> Placed<'a> {
     let struck = Arc::new(AtomicBool::new(false));
     let interceptor = match &point.write {
@@ -135,7 +136,7 @@ pub async fn place<'a>(lot: &'a Lot<'a>, point: &Point, fault: Fault) -> Placed<
     }
 }
 
-/// The write of a point, and no other; says when it has come.
+/// Matches only the write of this point, and sets `struck` when it arrives.
 fn exactly(
     names: Names,
     point: Point,
@@ -224,8 +225,8 @@ impl Placed<'_> {
             .await;
     }
 
-    /// After the process was killed: what was held is dropped, what was not carried out never is, and nothing
-    /// blocks the next process. An error if it had no effect.
+    /// Drops the held writes: those that were not executed never are, and nothing blocks the next process. An error if
+    /// the fault had no effect.
     pub fn settle(&self) -> Result<Settled, String> {
         let proxy = &self.lot.site.proxy;
         if let Some((rest, _)) = &self.frozen {
@@ -250,7 +251,7 @@ impl Placed<'_> {
         }
     }
 
-    /// What has come of the replay until now, for a point that does not.
+    /// The writes of the replay so far, for the failure message if a point never arrives.
     fn came(&self) -> Vec<String> {
         let names = &self.lot.names;
         let writes = self.lot.site.proxy.writes().into_iter();

@@ -1,11 +1,11 @@
-//! Every write that Mooring makes goes wrong in every way: it is killed before it and after it, the answer is lost
-//! or late, it is done twice. The writes are those that a clean run of the same story shows, so that a new one is
-//! covered on the day it appears; they are held by the proxy and by the emulator, and Mooring knows nothing of it.
+//! Crash and fault replay: applies every fault to every write of Mooring. Mooring is killed before or after the write,
+//! the answer is lost or late, or the write is executed twice. The writes come from a clean run of the same story, so a
+//! new write is covered automatically. The proxy and the emulator apply the faults, without any code in Mooring.
 //!
-//! Leases and Events are not replayed: nothing is decided from an Event, and the lease has tests of its own.
+//! Leases and Events are not replayed: no decision depends on an Event, and the lease has separate tests.
 //!
-//! `MOORING_REPLAY=all` plays everything. Otherwise an attach is played in full, and in every other story Mooring is
-//! killed once: what a fault at a write leads to is found by the model and the simulation as well, in less time.
+//! `MOORING_REPLAY=all` runs everything. Otherwise an attach runs in full, and in every other story Mooring is killed
+//! once: the model and the simulation also find the consequences of a fault at a write, in less time.
 
 mod fault;
 mod point;
@@ -31,7 +31,7 @@ scenes![
     alone a_take_from_and_a_mend_survive_every_fault_at_every_write,
 ];
 
-/// Replays that are played side by side: on two cores, more are not sooner done.
+/// The number of replays that run in parallel. On two cores more are not faster.
 const TOGETHER: usize = 10;
 
 async fn an_attach_survives_every_fault_at_every_write(scene: &Scene) {
@@ -68,9 +68,9 @@ async fn a_take_from_and_a_mend_survive_every_fault_at_every_write(scene: &Scene
     play(scene, &stories, false).await;
 }
 
-/// Clean runs first; then everything that can go wrong in them.
+/// Runs each story without a fault, then replays it with faults.
 async fn play(scene: &Scene, stories: &[Story], always_all: bool) {
-    // A block is written for each node: of its stories there is one pair.
+    // Mooring writes the labels of a block on each node, so the stories of blocks have only one pair of nodes.
     let pairs = if stories.contains(&Story::BlockMade) {
         1
     } else {
@@ -105,7 +105,7 @@ async fn play(scene: &Scene, stories: &[Story], always_all: bool) {
     });
 }
 
-/// Said at once: the other scenes may take minutes.
+/// Prints failures at once, because the other scenes can take minutes.
 fn none_failed(failed: &[String]) {
     for failure in failed {
         eprintln!("replay: FAILED: {failure}");
@@ -117,7 +117,7 @@ fn all_replays_are_requested() -> bool {
     std::env::var("MOORING_REPLAY").is_ok_and(|which| which == "all")
 }
 
-/// Every fault at every point; or one kill in each story, at a different point from story to story.
+/// Every fault at every point, or one kill in each story, at a different point in each story.
 fn chosen(runs: &[(Story, Vec<Point>)], everything: bool) -> Vec<Replay> {
     let mut replays = Vec::new();
     for (number, (story, points)) in runs.iter().enumerate() {
@@ -141,7 +141,7 @@ fn chosen(runs: &[(Story, Vec<Point>)], everything: bool) -> Vec<Replay> {
     replays
 }
 
-/// What was played, of all scenes.
+/// The totals of all scenes.
 #[derive(Debug)]
 struct Totals {
     stories: usize,
@@ -169,7 +169,7 @@ impl Totals {
     }
 }
 
-/// What was run, for the records.
+/// Prints the totals, for the records.
 pub fn report() {
     let totals = TOTALS.lock().unwrap();
     let Totals {

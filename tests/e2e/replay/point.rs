@@ -1,4 +1,4 @@
-//! The writes of a story, as a clean run has shown them: each is a point at which something can go wrong.
+//! The writes of a story in a clean run. Each is a point for a fault.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::site::{Lot, Names};
 
-/// What is written, told so that it is the same in every replay.
+/// A write, described without names and addresses that differ between replays.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Write {
     /// To Kubernetes.
@@ -16,7 +16,7 @@ pub enum Write {
         verb: String,
         /// `ips/status`...
         resource: String,
-        /// Which of the replay's objects.
+        /// The role of the object in the replay.
         role: String,
         /// Its content.
         what: String,
@@ -24,7 +24,7 @@ pub enum Write {
     /// To EC2.
     Call {
         action: String,
-        /// Which of the replay's addresses.
+        /// The role of the address in the replay.
         role: String,
     },
 }
@@ -33,7 +33,7 @@ pub enum Write {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Point {
     pub write: Write,
-    /// The number of equal ones before it.
+    /// The number of equal writes before it.
     pub before: usize,
 }
 
@@ -56,7 +56,7 @@ impl fmt::Display for Point {
 }
 
 impl Write {
-    /// What a write of the replay's is; `None`: not one that is replayed.
+    /// Describes a write of the replay. `None` if it is not a write of this replay.
     pub fn of(write: &ProxiedWrite, names: &Names) -> Option<Self> {
         if !names.own(write) {
             return None;
@@ -73,7 +73,8 @@ impl Write {
         })
     }
 
-    /// A block's status is a summary, looked at once a second: how often it is written on the way is chance.
+    /// Is it a write of the status of a block? This status is a summary that is updated once per second, so the number
+    /// of its writes is random.
     fn is_summary(&self) -> bool {
         matches!(self, Self::Object { resource, .. } if resource == "ipblocks/status")
     }
@@ -118,7 +119,7 @@ fn what(resource: &str, body: &Value) -> String {
     }
 }
 
-/// The story's writes in their order: what the proxy has recorded of it since `mark`, and what EC2 has.
+/// The writes of the story in order: those that the proxy has recorded since `mark`, and those in the history of EC2.
 pub fn of_run(lot: &Lot<'_>, mark: usize, history: &[Mutation]) -> Vec<Point> {
     let objects = lot.site.proxy.writes_since(mark).into_iter();
     let objects = objects

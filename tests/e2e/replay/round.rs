@@ -1,5 +1,5 @@
-//! Rounds: many replays side by side, each with objects of its own. Those that kill share a process, which dies
-//! when each of them has come to its point.
+//! Rounds: many replays in parallel, each with its own objects. Replays with a kill share one process, which is killed
+//! when each of them has reached its point.
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
@@ -14,7 +14,7 @@ use super::story::Story;
 use crate::harness::runner::message;
 use crate::harness::scene::{SOON, Scene};
 
-/// One thing that goes wrong at one point of a story.
+/// One fault at one point of a story.
 #[derive(Clone, Debug)]
 pub struct Replay {
     pub story: Story,
@@ -28,14 +28,13 @@ impl fmt::Display for Replay {
     }
 }
 
-/// A replay whose fault was not applied, because its write was refused, is played again; at most this number of times in
-/// all.
+/// The maximum number of tries of a replay. It is repeated if its write was refused, so that the fault was not applied.
 const TRIES: usize = 3;
-/// Inventories in which nothing is written at rest.
+/// The number of inventories without a write after which Mooring counts as at rest.
 const REST: u64 = 3;
 
 impl Site<'_> {
-    /// Each story once without a fault: its writes, in their order.
+    /// Runs each story once without a fault. Returns its writes in order.
     pub async fn clean_runs(&self, stories: &[Story]) -> Vec<(Story, Vec<Point>)> {
         let lots: Vec<Lot<'_>> = stories.iter().map(|story| self.lot(*story)).collect();
         join_all(lots.iter().map(|lot| lot.story.prepare(lot))).await;
@@ -65,7 +64,7 @@ impl Site<'_> {
         runs
     }
 
-    /// Replays that all kill, or of which none does; what has failed.
+    /// Runs replays, either all with a kill or all without. Returns the failures.
     pub async fn round(&self, replays: &[Replay]) -> Vec<String> {
         let mut left = replays.to_vec();
         for _ in 0..TRIES {
@@ -86,7 +85,7 @@ impl Site<'_> {
             .collect()
     }
 
-    /// Replays of which none kills. Returns those whose write was refused, or what has failed.
+    /// Runs replays without a kill. Returns those whose write was refused, or the failures.
     async fn quiet_round(&self, replays: &[Replay]) -> Result<Vec<Replay>, Vec<String>> {
         let lots: Vec<Lot<'_>> = replays
             .iter()
@@ -105,8 +104,8 @@ impl Site<'_> {
         Ok(refused(replays, &settled))
     }
 
-    /// Replays that kill: one process is killed for all of them. Returns those whose write was refused, or what has
-    /// failed.
+    /// Runs replays with a kill: one process is killed for all of them. Returns those whose write was refused, or the
+    /// failures.
     async fn killing_round(&self, replays: &[Replay]) -> Result<Vec<Replay>, Vec<String>> {
         let lots: Vec<Lot<'_>> = replays
             .iter()
@@ -134,7 +133,7 @@ impl Site<'_> {
         Ok(refused(replays, &settled))
     }
 
-    /// The calls of the killed process that EC2 has not executed are dropped; no fault is left.
+    /// Removes all faults, and drops the calls of the killed process that EC2 has not executed.
     async fn drop_calls(&self) {
         let ec2 = self.scene.ec2();
         ec2.clear_faults().await;
@@ -146,7 +145,7 @@ impl Site<'_> {
         }
     }
 
-    /// At rest nothing is written, to Kubernetes or to EC2, for a few inventories.
+    /// Waits for a few inventories without a write to Kubernetes or to EC2.
     pub async fn expect_rest(&self) {
         let scene: &Scene = self.scene;
         let looked = async || scene.ec2().calls().await.of("DescribeNetworkInterfaces");
@@ -172,13 +171,13 @@ impl Site<'_> {
     }
 }
 
-/// What came of a replay: the message of its panic, if it has one.
+/// The result of a replay, or the message of its panic.
 async fn caught<T>(replay: impl Future<Output = T>) -> Result<T, String> {
     let played = AssertUnwindSafe(replay).catch_unwind().await;
     played.map_err(|panic| message(&*panic))
 }
 
-/// What each replay has returned, or what has failed.
+/// The results of all replays, or the failures.
 fn outcomes<T>(
     replays: &[Replay],
     outcomes: Vec<Result<T, String>>,

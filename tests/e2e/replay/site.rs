@@ -1,6 +1,5 @@
-//! Where replays are played: pairs of nodes, a block with room for many, and a proxy between Mooring
-//! and the API server. Every replay gets an IP and pods of its own, and a block of its own where blocks are the
-//! story.
+//! The environment of replays: pairs of nodes, a block with room for many, and a proxy between Mooring and the API
+//! server. Every replay gets its own IP and pods, and its own block if the story is about blocks.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -16,14 +15,14 @@ use crate::harness::scene::{Ip, Scene};
 
 /// The first addresses of the subnet stay free.
 const FIRST: u32 = 64;
-/// The first half of the subnet is the block that replays share; blocks of their own lie in the second.
+/// The first half of the subnet is the block that replays share. The second half is for the blocks of single replays.
 const HALF: u32 = 2048;
-/// Addresses of a replay in the shared block.
+/// The number of addresses of a replay in the shared block.
 const OF_A_LOT: u32 = 4;
-/// Addresses of a block of its own.
+/// The number of addresses in the block of a single replay.
 const OF_A_BLOCK: u32 = 8;
 
-/// What all replays of a scene share.
+/// The state that all replays of a scene share.
 pub struct Site<'a> {
     pub scene: &'a Scene,
     pub proxy: Proxy,
@@ -31,13 +30,14 @@ pub struct Site<'a> {
     subnet: Subnet,
     /// The first address of the subnet.
     base: u32,
-    /// Each replay of a round has two nodes of its own: addresses on one interface would share a call, and one fault.
+    /// Each replay of a round has its own pair of nodes, because addresses on one interface would share a call and its
+    /// fault.
     pairs: Vec<(Node, Node)>,
     lots: AtomicU32,
 }
 
 impl<'a> Site<'a> {
-    /// Makes the nodes, and starts Mooring behind a proxy.
+    /// Creates the nodes, and starts Mooring behind a proxy.
     pub async fn open(scene: &'a Scene, pairs: usize) -> Self {
         let number = scene.cluster().next_number();
         let (second, third) = (200 + number / 16 % 50, number % 16 * 16);
@@ -52,7 +52,7 @@ impl<'a> Site<'a> {
             scene.node_of(spec.interface(&subnet)).await
         };
         let pairs = (0..pairs).map(async |number| {
-            // Of a block's own story there is one pair, and its writes bear these names.
+            // The stories of blocks use only the first pair, so the names in their writes are the same in each replay.
             let name = |name: &str| match number {
                 0 => name.to_owned(),
                 number => format!("{name}{number}"),
@@ -80,17 +80,17 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// SIGKILL; nothing of it runs when this returns.
+    /// Sends SIGKILL. The process has ended when this returns.
     pub async fn kill9(&self) {
         self.mooring.lock().await.kill9();
     }
 
-    /// A new process in place of the one that was killed.
+    /// Starts a new process in place of the killed one.
     pub async fn start_again(&self) {
         *self.mooring.lock().await = start(self.scene, &self.proxy).await;
     }
 
-    /// Ends the proxy; a Mooring without one is there for what the scene leaves.
+    /// Ends the proxy, and starts a Mooring without it for the clean-up of the scene.
     pub async fn close(self) {
         self.kill9().await;
         let options = MooringOptions {
@@ -100,7 +100,7 @@ impl<'a> Site<'a> {
         self.scene.mooring_with(options).await;
     }
 
-    /// Fresh names and addresses.
+    /// Allocates new names and addresses for a replay.
     pub fn lot(&'a self, story: Story) -> Lot<'a> {
         let number = self.lots.fetch_add(1, Ordering::Relaxed);
         let first = self.base + FIRST + OF_A_LOT * number;
@@ -126,7 +126,7 @@ impl<'a> Site<'a> {
     }
 }
 
-/// Without a lease: it leads at once, and nothing but the replay's own writes decides how long it takes.
+/// Starts Mooring without a lease, so that it leads at once and a restart takes no extra time.
 async fn start(scene: &Scene, proxy: &Proxy) -> Arc<Mooring> {
     let options = MooringOptions {
         leader_elect: false,
@@ -136,20 +136,20 @@ async fn start(scene: &Scene, proxy: &Proxy) -> Arc<Mooring> {
     scene.mooring_with(options).await
 }
 
-/// How the objects of a replay are called.
+/// The names of the objects of a replay.
 #[derive(Clone, Debug)]
 pub struct Names {
     namespace: String,
-    /// How its pods' names begin; a Deployment's or a pod's name.
+    /// The prefix of the names of its pods; also the name of its Deployment or of its single pod.
     pub app: String,
     pub ip: String,
     pub block: String,
-    /// The IP's address, and the one that it is edited to.
+    /// The address of the IP, and the address after an edit.
     pub addresses: [String; 2],
 }
 
 impl Names {
-    /// Whether a write is of this replay.
+    /// Does the write belong to this replay?
     pub fn own(&self, write: &ProxiedWrite) -> bool {
         match write.resource.as_str() {
             "ips" => write.name == self.ip,
@@ -164,7 +164,7 @@ impl Names {
         }
     }
 
-    /// What an object is to the replay.
+    /// The role of the object in the replay.
     pub fn role(&self, write: &ProxiedWrite) -> String {
         match write.resource.as_str() {
             "nodes" => write.name.rsplit('-').next().unwrap_or_default().to_owned(),
@@ -173,7 +173,7 @@ impl Names {
         }
     }
 
-    /// Which of its addresses.
+    /// The role of an address: the first, or the second one after an edit.
     pub fn role_of_address(&self, address: &str) -> &'static str {
         if address == self.addresses[0] {
             "first"
@@ -183,7 +183,7 @@ impl Names {
     }
 }
 
-/// What one replay plays with.
+/// The objects of one replay.
 pub struct Lot<'a> {
     pub site: &'a Site<'a>,
     pub here: &'a Node,
@@ -191,7 +191,7 @@ pub struct Lot<'a> {
     pub story: Story,
     pub names: Names,
     cidr: String,
-    /// The pod that had the address at first.
+    /// The first holder of the address.
     pub old: OnceCell<String>,
 }
 
@@ -200,7 +200,7 @@ impl Lot<'_> {
         self.site.scene
     }
 
-    /// Its IP.
+    /// The IP of the replay.
     pub fn ip(&self) -> Ip {
         Ip {
             name: self.names.ip.clone(),
@@ -208,7 +208,7 @@ impl Lot<'_> {
         }
     }
 
-    /// A block of its own, not waited for.
+    /// Creates the block of this replay, without waiting.
     pub async fn make_block(&self) {
         let name = self.names.block.clone();
         self.scene().blocks.lock().unwrap().push(name.clone());
@@ -219,7 +219,7 @@ impl Lot<'_> {
         self.scene().cluster().apply(&block.to_string()).await;
     }
 
-    /// The block is of use on every node.
+    /// Waits until the block is ready and both nodes have its label.
     pub async fn expect_block(&self) {
         let scene = self.scene();
         scene
@@ -230,7 +230,8 @@ impl Lot<'_> {
         }
     }
 
-    /// Deletes what it made, and waits until its IP is gone: the next replay shall not kill what is being ended.
+    /// Deletes the objects of the replay, and waits until its IP is gone, so that the next kill does not interrupt the
+    /// deletion.
     pub async fn take_away(&self) {
         let now = kube::api::DeleteParams::default().grace_period(0);
         let pods = self.scene().pods_of(&self.names.app).await;
@@ -239,7 +240,7 @@ impl Lot<'_> {
         objects.push(("IP", self.names.ip.clone()));
         objects.push(("IPBlock", self.names.block.clone()));
         for (kind, name) in objects {
-            // A story may have ended it itself.
+            // The story can have deleted the object already.
             let _ = self.scene().api(kind).delete(&name, &now).await;
         }
         let sentence = format!("nothing is left of {}", self.names.ip);
@@ -251,7 +252,7 @@ impl Lot<'_> {
     }
 }
 
-/// Takes all of them away.
+/// Deletes the objects of all these replays.
 pub async fn take_away(lots: &[Lot<'_>]) {
     join_all(lots.iter().map(Lot::take_away)).await;
 }

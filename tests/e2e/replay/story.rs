@@ -1,4 +1,4 @@
-//! What users do that makes Mooring write.
+//! The stories: actions of users that cause writes of Mooring.
 
 use serde_json::{Value, json};
 
@@ -7,42 +7,42 @@ use crate::harness::expectations::{GATE, condition};
 use crate::harness::objects::{IP, merged, on};
 use crate::harness::scene::{Ip, SOON};
 
-/// A story: what is there before, what happens, and how it ends whatever goes wrong in between.
+/// A story: the state before, the action, and the expected end for every fault in between.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Story {
-    /// A pod asks for an IP that is as new as the pod.
+    /// An IP and a pod that asks for it are created together.
     Attach,
-    /// The holder is gone, and its heir waits on another node.
+    /// The holder is deleted, and its successor waits on another node.
     Move { reassign: bool },
     /// A rollout to another node.
     Handover { reassign: bool },
     /// A rollout on the same node.
     HandoverInPlace,
-    /// The address is edited under a pod.
+    /// The address is edited while a pod has it.
     Edit,
-    /// The pod no longer asks.
+    /// The annotation is removed from the pod.
     AnnotationRemoved,
     /// The pod is deleted, and has no successor.
     PodDeleted,
-    /// The IP goes, and the pod stays.
+    /// The IP is deleted, and the pod stays.
     IpDeleted,
-    /// A person allows to take an address from a foreign interface.
+    /// A person sets `take-from`, to take the address from a foreign interface.
     TakeFrom,
     /// A foreign client removes label and owner from the reservation.
     ReservationStripped,
-    /// A block comes.
+    /// A block is created.
     BlockMade,
-    /// A block goes.
+    /// A block is deleted.
     BlockDeleted,
 }
 
 /// The annotation that allows an address to be taken.
 const TAKE_FROM: &str = "ip.wgtwo.com/take-from";
-/// The pod that waits for the address.
+/// The name suffix of the pod that waits for the address.
 const HEIR: &str = "-heir";
 
 impl Story {
-    /// Makes what is there before.
+    /// Creates the state before the action.
     pub async fn prepare(self, lot: &Lot<'_>) {
         let (scene, ip) = (lot.scene(), lot.ip());
         let app = &lot.names.app;
@@ -83,7 +83,7 @@ impl Story {
             }
             Self::TakeFrom => {
                 make_ip(lot, false).await;
-                // No pod of this replay goes there.
+                // No pod of this replay runs there.
                 let foreign = &lot.there.interfaces[0];
                 scene.foreign_assign(foreign, &ip.address).await;
                 let placed = merged(labelled(app), &on(lot.here));
@@ -93,7 +93,7 @@ impl Story {
         }
     }
 
-    /// What happens.
+    /// Does the action.
     pub async fn begin(self, lot: &Lot<'_>) {
         let (scene, ip, app) = (lot.scene(), lot.ip(), &lot.names.app);
         match self {
@@ -121,7 +121,7 @@ impl Story {
             }
             Self::IpDeleted => scene.delete("IP", &ip.name).await,
             Self::TakeFrom => {
-                // No pod of this replay goes there.
+                // No pod of this replay runs there.
                 let foreign = &lot.there.interfaces[0];
                 let change = json!({"metadata": {"annotations": {TAKE_FROM: foreign}}});
                 scene.patch("IP", &ip.name, &change).await;
@@ -135,7 +135,7 @@ impl Story {
         }
     }
 
-    /// How it ends.
+    /// Waits for the expected end.
     pub async fn end(self, lot: &Lot<'_>) {
         let (scene, ip, app) = (lot.scene(), lot.ip(), &lot.names.app);
         match self {
@@ -198,8 +198,8 @@ impl Story {
     }
 }
 
-/// After a crash, an inventory without the address counts after 10 s, and a release without a seen reason
-/// is made after a minute.
+/// The time limit after a crash: an inventory without the address counts only after 10 s, and a release whose reason no
+/// watch showed is made only after a minute.
 pub const LONG: std::time::Duration = std::time::Duration::from_mins(2);
 
 fn labelled(app: &str) -> Value {
@@ -211,7 +211,7 @@ async fn make_ip(lot: &Lot<'_>, reassign: bool) {
     lot.scene().ip_with(&lot.names.app, &spec).await;
 }
 
-/// A pod that has the address, on the first node.
+/// Creates a pod on the first node, and waits until it has the address.
 async fn attached_pod(lot: &Lot<'_>, ip: &Ip) {
     let app = &lot.names.app;
     let placed = merged(labelled(app), &on(lot.here));
@@ -219,7 +219,7 @@ async fn attached_pod(lot: &Lot<'_>, ip: &Ip) {
     lot.scene().expect_attached(ip, app).await;
 }
 
-/// A Deployment whose pod has the address, on the first node.
+/// Creates a Deployment on the first node, and waits until its pod has the address.
 async fn deployment(lot: &Lot<'_>, ip: &Ip) {
     let (scene, app) = (lot.scene(), &lot.names.app);
     let template = json!({"template": on(lot.here)});
@@ -257,7 +257,7 @@ async fn expect_rolled_out(lot: &Lot<'_>, ip: &Ip, interface: &str) {
     lot.scene().expect_pod_gone(old).await;
 }
 
-/// The IP has no holder, and EC2 has its address nowhere.
+/// The IP has no holder, and its address is on no interface.
 async fn expect_unheld(lot: &Lot<'_>, ip: &Ip) {
     let scene = lot.scene();
     let sentence = format!("{} is released", ip.address);
@@ -274,7 +274,7 @@ async fn expect_unheld(lot: &Lot<'_>, ip: &Ip) {
         .await;
 }
 
-/// Neither EC2 nor a reservation knows the address.
+/// The address is on no interface and not reserved.
 async fn expect_free(lot: &Lot<'_>, address: &str) {
     let scene = lot.scene();
     scene
@@ -290,7 +290,7 @@ async fn expect_free(lot: &Lot<'_>, address: &str) {
         .await;
 }
 
-/// The pod does not ask for an IP, and its gate does not block it.
+/// The pod does not ask for an IP, and its gate is `True`.
 async fn expect_released(lot: &Lot<'_>) {
     let (scene, app) = (lot.scene(), &lot.names.app);
     scene

@@ -1,4 +1,4 @@
-//! Serves EC2 for tests on a port, until it is ended.
+//! Serves EC2 for tests on a port, until the process is terminated.
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -28,7 +28,7 @@ struct Arguments {
     token_buckets: bool,
 }
 
-/// Why nothing is served.
+/// The errors of the start.
 #[derive(Debug, thiserror::Error)]
 enum Error {
     #[error("cannot listen on {address}")]

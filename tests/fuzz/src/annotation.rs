@@ -1,5 +1,5 @@
-//! Texts that people and other programs write into objects: whatever is read from one is written back as
-//! the same text, or is refused.
+//! Texts that users and other programs write into objects: a parsed text is written back as the same text, or the text
+//! is refused.
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::core::DynamicObject;
@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::review::world::snapshot;
 
-/// Texts, one a line, and all of them as one.
+/// The input is texts, one per line. The whole input is one more text.
 pub fn annotation(data: &[u8]) {
     let whole = String::from_utf8_lossy(data);
     for text in whole.lines().take(32).chain([&*whole]) {
@@ -41,7 +41,7 @@ fn addresses(text: &str) {
             assert_eq!(parse_excluded(text).as_ref(), Ok(&cidr));
         }
         Err(ParseError::NotCanonical { canonical, .. }) => {
-            // What it says to write instead is taken.
+            // The canonical form in the error is accepted.
             assert_eq!(parse_cidr(&canonical.to_string()), Ok(canonical));
         }
         Err(error) => {
@@ -97,7 +97,7 @@ fn lengths(text: &str) {
                 !parts.contains(&None) || text.is_empty(),
                 "{text} is {seconds} s"
             );
-            // A pod's toleration has no room for more.
+            // The toleration of a pod has whole seconds in an i64.
             assert!(
                 i64::try_from(seconds).is_ok() && length.subsec_nanos() == 0,
                 "{text}"
@@ -117,7 +117,7 @@ fn lengths(text: &str) {
     }
 }
 
-/// A pod with the text everywhere where a user can write one.
+/// Checks a pod that has the text in every annotation that a user can write.
 fn pods(text: &str) {
     let object = json!({
         "apiVersion": "v1", "kind": "Pod",
@@ -142,12 +142,12 @@ fn pods(text: &str) {
     match mutate_pod(&asking, "shop", &snapshot, settings) {
         Ok(allowed) => assert!(meant && !allowed.patch.0.is_empty(), "{text}"),
         Err(denial) => {
-            // What can name nothing is not repeated.
+            // The refusal does not repeat a text that cannot be a name.
             let named = text.len() > 63 || denial.what().contains(text);
             assert!(named && denial.way_out().len() > 10, "{denial}");
         }
     }
-    // On a live pod every text passes that stood there before: only what it was given must stay.
+    // An update of an existing pod with an unchanged text is accepted.
     let live = Change::Update {
         old: asking.clone(),
         new: asking,

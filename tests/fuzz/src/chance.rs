@@ -1,11 +1,11 @@
-//! Numbers that one seed decides.
+//! Pseudo-random numbers from a seed.
 
 /// A source of numbers (`SplitMix64`), small enough to need no crate.
 #[derive(Clone, Debug)]
 pub struct Chance(u64);
 
 impl Chance {
-    /// The source that this seed begins.
+    /// A source with this seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self(seed)
@@ -20,7 +20,7 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// One of `0..limit`; 0 where there is none.
+    /// A number in `0..limit`; 0 if the range is empty.
     pub fn below(&mut self, limit: usize) -> usize {
         let limit = u64::try_from(limit).unwrap_or(u64::MAX).max(1);
         usize::try_from(self.number() % limit).unwrap_or_default()
@@ -31,7 +31,7 @@ impl Chance {
         self.below(times) == 0
     }
 
-    /// One of these; None where there are none.
+    /// A random item; None if there is none.
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> Option<&'a T> {
         from.get(self.below(from.len()))
     }

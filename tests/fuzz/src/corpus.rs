@@ -1,8 +1,8 @@
-//! The inputs that are kept: real examples, and whatever broke a promise once.
+//! The corpus: real examples, and inputs that have violated a property.
 
 use std::path::{Path, PathBuf};
 
-/// An input that is kept.
+/// An input of the corpus.
 #[derive(Clone, Debug)]
 pub struct Input {
     /// Its file.
@@ -11,7 +11,7 @@ pub struct Input {
     pub bytes: Vec<u8>,
 }
 
-/// The folder of a body's inputs.
+/// The corpus folder of a body.
 #[must_use]
 pub fn folder(body: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -19,7 +19,7 @@ pub fn folder(body: &str) -> PathBuf {
         .join(body)
 }
 
-/// A body's inputs, in the order of their names.
+/// The corpus of a body, in the order of the file names.
 #[must_use]
 pub fn inputs(body: &str) -> Vec<Input> {
     let folder = folder(body);

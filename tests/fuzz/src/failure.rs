@@ -1,5 +1,5 @@
-//! EC2's answers, from HTTP's status and body: what is not plainly a success or a refusal is unknown, and
-//! an answer that lacks something is never an absence.
+//! The answers of EC2, from HTTP status and body: an answer that is not clearly a success or a refusal is unknown, and
+//! a missing part of an answer never means that an object does not exist.
 
 use std::sync::{Arc, Mutex};
 
@@ -23,12 +23,12 @@ use mooring_plan::outcome::{Action, Outcome};
 
 use crate::wait;
 
-/// The first line names the call and HTTP's status, the rest is the body: `Assign 400`.
+/// The first line of the input is the call and the HTTP status (`Assign 400`), the rest is the body.
 pub fn failure(data: &[u8]) {
     let _ = outcome(data);
 }
 
-/// The same, and what the answer means; None for a success.
+/// The same, and returns the outcome of the answer. None for a success.
 #[must_use]
 pub fn outcome(data: &[u8]) -> Option<Outcome> {
     let (line, body) = match data.iter().position(|byte| *byte == b'\n') {
@@ -70,7 +70,7 @@ fn judge(action: Action, status: u16, body: &[u8], error: &CloudError) {
         said.contains("-1") || action == Action::DescribeInstanceTypes,
         "names no object: {said}"
     );
-    // What EC2 may have executed, or cannot be read, is never taken for a refusal.
+    // A call that EC2 can have executed, or an unreadable answer, never counts as a refusal.
     if status >= 500 {
         assert!(
             matches!(outcome, Outcome::Unknown | Outcome::Throttled),
@@ -120,7 +120,7 @@ fn judge(action: Action, status: u16, body: &[u8], error: &CloudError) {
         ),
         _ => {}
     }
-    // The same again, by the words alone.
+    // The code and the message alone give the same outcome.
     if (300..500).contains(&status) {
         assert_eq!(
             classify(action, &error.code, &error.message),
@@ -130,7 +130,7 @@ fn judge(action: Action, status: u16, body: &[u8], error: &CloudError) {
     }
 }
 
-/// Codes that say that nothing was done (EC2 API reference, "Error codes"), written down once more.
+/// An independent copy of the codes that say that nothing was done (EC2 API reference, "Error codes").
 fn is_known(code: &str) -> bool {
     const WORDS: [&str; 28] = [
         "RequestLimitExceeded",
@@ -174,7 +174,7 @@ fn is_known(code: &str) -> bool {
     begins || WORDS.contains(&code) || others.contains(&code)
 }
 
-/// Makes the call; what it is given back covers what was asked for.
+/// Makes the call, and checks that a success covers the request.
 fn ask(action: Action, status: u16, body: &[u8]) -> Result<(), CloudError> {
     let ec2 = Ec2::new(&configuration(status, body), Metrics::new());
     let (interface, subnet) = (InterfaceId::from("eni-1"), SubnetId::from("subnet-1"));
@@ -210,12 +210,12 @@ fn ask(action: Action, status: u16, body: &[u8]) -> Result<(), CloudError> {
     })
 }
 
-/// An EC2 that always answers the same.
+/// An EC2 that always gives the same answer.
 #[derive(Clone, Debug)]
 struct Parrot {
     status: u16,
     body: Vec<u8>,
-    /// A page that leads to itself must not be asked for without end.
+    /// The number of calls: a page whose token leads to itself must not cause endless calls.
     asked: Arc<Mutex<u32>>,
 }
 

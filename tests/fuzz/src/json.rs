@@ -1,14 +1,14 @@
-//! JSON documents one after the other, and walks through them.
+//! Sequences of JSON documents, and access to the values in them.
 
 use serde_json::{Deserializer, Value};
 
-/// The documents; None where one of them is none.
+/// Parses the documents; None if one of them is not valid.
 pub fn documents(data: &[u8]) -> Option<Vec<Value>> {
     let documents = Deserializer::from_slice(data).into_iter::<Value>();
     documents.collect::<Result<_, _>>().ok()
 }
 
-/// How many values there are in this one, itself among them.
+/// The number of values in this value, including itself.
 pub fn size(value: &Value) -> usize {
     1 + match value {
         Value::Array(items) => items.iter().map(size).sum(),
@@ -17,7 +17,7 @@ pub fn size(value: &Value) -> usize {
     }
 }
 
-/// The `nth` value of this one, in the order of their beginnings; itself is the first.
+/// The `nth` value in this value, in the order of the text. The first is the value itself.
 pub fn nth(value: &mut Value, nth: usize) -> Option<&mut Value> {
     let Some(mut left) = nth.checked_sub(1) else {
         return Some(value);

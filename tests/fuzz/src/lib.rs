@@ -1,8 +1,8 @@
-//! What Mooring reads from others, fed with anything at all: four plain functions from bytes to nothing,
-//! each of which panics where a promise is broken.
+//! Fuzz tests of everything that Mooring reads from others: four functions ("bodies") that take bytes, and panic if a
+//! property is violated.
 //!
-//! `tests/whatever_comes.rs` feeds them the corpus and what a seeded [`mutate::Mutator`] makes of it;
-//! `nightly/` is a crate of its own for `cargo fuzz`, which looks at the branches that are taken.
+//! `tests/whatever_comes.rs` runs them with the corpus and with inputs of a seeded [`mutate::Mutator`]. `nightly/` is a
+//! separate crate for `cargo fuzz`, which is guided by code coverage.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -24,12 +24,12 @@ pub mod review;
 
 use tokio::runtime::Runtime;
 
-/// Something that is fed with bytes.
+/// A function to fuzz.
 #[derive(Clone, Copy, Debug)]
 pub struct Body {
-    /// Its name, which is also its folder's in the corpus.
+    /// Its name, which is also the name of its corpus folder.
     pub name: &'static str,
-    /// Panics where a promise is broken.
+    /// Panics if a property is violated.
     pub run: fn(&[u8]),
 }
 
@@ -54,7 +54,7 @@ pub const BODIES: [Body; 4] = [
 ];
 
 thread_local! {
-    /// Its clock runs ahead where something only waits, such as the SDK before it tries again.
+    /// Its clock is paused, so a wait (such as the backoff of the SDK) takes no real time.
     static RUNTIME: Runtime = {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         runtime.enable_time().start_paused(true).build().unwrap()

@@ -1,4 +1,4 @@
-//! What else an input could be: a small mutator that knows JSON, so that most of what it makes is read.
+//! A small mutator that knows JSON, so that most of its inputs can be parsed.
 
 use serde_json::{Map, Value, json};
 
@@ -6,10 +6,10 @@ use crate::chance::Chance;
 use crate::corpus::{Input, inputs};
 use crate::json::{documents, nth, size};
 
-/// Larger ones only take longer.
+/// The maximum size of an input. Larger ones only take longer.
 const LONGEST: usize = 64 * 1024;
 
-/// Words that mean something to one of the readers.
+/// Words that have a meaning for one of the readers.
 const WORDS: [&str; 40] = [
     "ip.wgtwo.com/ip",
     "ip.wgtwo.com/ip-uid",
@@ -53,14 +53,14 @@ const WORDS: [&str; 40] = [
     "node.kubernetes.io/not-ready",
 ];
 
-/// Makes inputs of those that are kept.
+/// Makes new inputs from the corpus.
 #[derive(Clone, Debug)]
 pub struct Mutator {
     kept: Vec<Input>,
 }
 
 impl Mutator {
-    /// Of a body's corpus.
+    /// A mutator for the corpus of a body.
     #[must_use]
     pub fn of(body: &str) -> Self {
         Self { kept: inputs(body) }
@@ -73,7 +73,7 @@ impl Mutator {
         self.change(bytes, chance)
     }
 
-    /// The input, changed in a few places.
+    /// Changes the input in a few places.
     pub fn change(&self, mut bytes: Vec<u8>, chance: &mut Chance) -> Vec<u8> {
         for _ in 0..=chance.below(4) {
             bytes = match documents(&bytes).filter(|documents| !documents.is_empty()) {
@@ -154,8 +154,7 @@ impl Mutator {
     }
 }
 
-/// Puts something else there: an unexpected value, a part of `other`, or the same with one thing less
-/// or more.
+/// Changes a value: to an unexpected value, to a part of `other`, or by one removed or added item.
 fn change_value(value: &mut Value, mut other: Value, chance: &mut Chance) {
     match (chance.below(6), &mut *value) {
         (0, Value::Object(fields)) => lose_or_rename(fields, chance),
@@ -219,7 +218,7 @@ fn change_text(text: &str, chance: &mut Chance) -> String {
     letters.into_iter().collect()
 }
 
-/// A value that a reader may not have thought of.
+/// An unexpected value.
 fn odd(chance: &mut Chance) -> Value {
     match chance.below(12) {
         0 => Value::Null,

@@ -1,8 +1,8 @@
-//! Whatever comes, the promises hold: the corpus is replayed, and what a seeded mutator makes of it is
-//! tried for ten seconds, a quarter of them for each body.
+//! The properties hold for any input: the corpus is replayed, and inputs of a seeded mutator are tried for ten seconds,
+//! a quarter of the time for each body.
 //!
-//! - `MOORING_FUZZ_SECONDS=600` tries for longer, `MOORING_FUZZ_SEED=7` tries the same as before.
-//! - `MOORING_FUZZ_INPUT=FILE` feeds one file to the body whose folder or name it bears.
+//! - `MOORING_FUZZ_SECONDS=600` runs longer, `MOORING_FUZZ_SEED=7` repeats the inputs of a seed.
+//! - `MOORING_FUZZ_INPUT=FILE` runs one file with the body whose name is a part of its path.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -23,7 +23,7 @@ use mooring_fuzz::objects::steps;
 use mooring_fuzz::review::verdicts;
 use mooring_fuzz::{BODIES, Body};
 
-/// What the webhook serves; each refuses some of the corpus and lets some of it pass.
+/// The number of paths of the webhook. Each refuses some inputs of the corpus and accepts others.
 const PATHS: usize = 4;
 
 fn body(name: &str) -> Body {
@@ -39,7 +39,8 @@ fn number(variable: &str) -> Option<u64> {
     )
 }
 
-/// Where an input is saved that violates a property: `target/fuzz`, beside the profile's folder of this binary.
+/// Saves an input that violates a property in `target/fuzz`, next to the profile folder of this binary. Returns the
+/// file.
 fn broken(body: Body, bytes: &[u8]) -> PathBuf {
     let binary = std::env::current_exe().unwrap();
     let target = binary.ancestors().nth(3).unwrap();
@@ -116,7 +117,7 @@ fn every_parsed_text_survives_a_round_trip() {
     replay("annotation");
 }
 
-/// A corpus that leads nowhere would break no promise either.
+/// A corpus that reaches no outcome would violate no property either.
 #[test]
 fn the_corpus_reaches_every_outcome() {
     let all = |body| inputs(body).into_iter().map(|input| input.bytes);

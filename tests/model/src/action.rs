@@ -29,7 +29,7 @@ pub enum Action {
     ReceiveInventory(usize),
     /// All controllers are idle: time passes until a step is due.
     PassTime,
-    /// The kernel of a node is made to do what IPs ask for.
+    /// The node part of a node programs the kernel for the IPs.
     Program(NodeName),
     /// The node part of a node reports what it has programmed.
     Report(NodeName),

@@ -13,7 +13,7 @@ use mooring_world::objects::{self, instance_of, interface_of, of_replica_set};
 /// The Deployment of the pods that have a `ReplicaSet`.
 const DEPLOYMENT: &str = "deployment";
 
-/// Addresses on an interface at most: its own, and one of a block.
+/// The most addresses on an interface: its primary one, and one of a block.
 const LIMIT: u32 = 2;
 
 /// Facts about the objects that are the same in every state.

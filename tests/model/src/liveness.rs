@@ -145,7 +145,7 @@ impl Liveness {
     }
 }
 
-/// Is there what the objects ask for, and does no controller keep an IP that is gone?
+/// Whether the state is what the objects ask for, and no controller keeps an IP that is gone.
 fn goal_reached(state: &State) -> Result<(), String> {
     for controller in &state.controllers {
         let facts = controller.facts();

@@ -83,7 +83,7 @@ pub struct History {
     /// The seconds since the last holder was lost, at most [`PATIENCE`]. It is also [`PATIENCE`] if no holder was
     /// lost, or if there is a new holder.
     pub missing_for: u64,
-    /// Was the address moved, or shown, by anything else than the calls and inventories of the one process that leads?
+    /// Whether the address was moved, or shown, by anything other than the calls and inventories of the one leader.
     pub disturbed: bool,
 }
 

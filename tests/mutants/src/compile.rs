@@ -26,13 +26,13 @@ pub(crate) struct Tree {
 /// One error of the compiler.
 #[derive(Debug)]
 struct Failure {
-    /// Where it is, the most telling place first.
+    /// The places of the error, the most relevant one first.
     places: Vec<(String, Range<usize>)>,
     text: String,
 }
 
 impl Tree {
-    /// Writes the sources with all mutants but these. `fixed` is the one that constants have.
+    /// Writes the sources with all mutants except `without`. `fixed` is the mutant that is switched on in constants.
     pub(crate) fn write(
         &self,
         sources: &[Source],
@@ -69,7 +69,7 @@ impl Tree {
             ])
             .current_dir(&self.folder)
             .env("CARGO_TARGET_DIR", &self.target)
-            // What a mutant leaves unused is no matter.
+            // Ignore warnings, for example about code that is unused because of a mutant.
             .env("RUSTFLAGS", "--cap-lints=allow")
             .stderr(Stdio::inherit())
             .output()?;
@@ -78,7 +78,7 @@ impl Tree {
         Ok(messages.collect::<Result<_, _>>()?)
     }
 
-    /// Writes the sources with ever fewer mutants, until they compile. Returns the mutants that do not.
+    /// Removes mutants from the sources until they compile. Returns the mutants that do not compile.
     pub(crate) fn without_failures(
         &self,
         sources: &[Source],
@@ -86,7 +86,7 @@ impl Tree {
         let mut without = BTreeSet::new();
         loop {
             let written = self.write(sources, &without, 0)?;
-            // The crates that the tests need ask for features: with them, all is compiled.
+            // The tests need features of the crate, so all features are checked.
             let messages = self.cargo(&["check", "--lib", "--all-features"])?;
             let failures: Vec<Failure> = messages.iter().filter_map(failure).collect();
             let blamed: BTreeSet<u32> = failures
@@ -122,7 +122,7 @@ impl Tree {
         Ok(Some(binaries.collect()))
     }
 
-    /// Takes the binaries of a build away from where the next one writes its own.
+    /// Copies the binaries of a build, because the next build overwrites them.
     pub(crate) fn keep(&self, binaries: &[PathBuf]) -> Result<Vec<PathBuf>, Box<dyn Error>> {
         let folder = self.target.join("kept");
         let _ = fs::remove_dir_all(&folder);
@@ -137,7 +137,7 @@ impl Tree {
     }
 }
 
-/// The mutants that an error comes from.
+/// The mutants that cause an error.
 fn blamed(written: &BTreeMap<String, Rewritten>, failure: &Failure) -> Vec<u32> {
     let look = |find: fn(&Rewritten, &Range<usize>) -> Option<Vec<u32>>| {
         failure
@@ -170,14 +170,14 @@ fn failure(message: &Value) -> Option<Failure> {
         }
     }
     let text = message.get("rendered").and_then(Value::as_str);
-    // The last one only counts the others.
+    // The last error has no place: it only counts the others.
     (!places.is_empty()).then(|| Failure {
         places,
         text: text.unwrap_or_default().to_owned(),
     })
 }
 
-/// The place, and those of the macros that it comes from.
+/// The place, and the places of the macros that it is expanded from.
 fn unfolded(span: &Value) -> Vec<(String, Range<usize>)> {
     let mut places = Vec::new();
     let mut next = Some(span);

@@ -1,4 +1,5 @@
-//! Which functions constants need: these stay `const`, and a `const` function cannot ask at run time.
+//! Finds the functions that constants need. They stay `const`, and a `const` function cannot check at run time which
+//! mutant is switched on.
 
 use std::collections::BTreeSet;
 
@@ -34,7 +35,7 @@ pub(crate) fn needed(files: &[syn::File]) -> BTreeSet<String> {
 
 struct Caller {
     needed: BTreeSet<String>,
-    /// Inside a constant, or a function that one calls.
+    /// True inside a constant, or inside a function that a constant calls.
     constant: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Finds what changes in a file: the classes are those of cargo-mutants.
+//! Finds the mutants of a file. The kinds of mutants are those of cargo-mutants.
 
 mod walk;
 
@@ -13,8 +13,8 @@ use crate::operators;
 use crate::site::{Asked, Found, Mutant, Shape, Site};
 use crate::values;
 
-/// Finds what changes in the text of a file. Numbers begin at `first`; `constant` has the names of functions that
-/// constants need.
+/// Finds the mutants of the text of a file. Their numbers begin at `first`. `constant` has the names of the functions
+/// that constants need.
 pub(crate) fn discover(
     source: &str,
     first: u32,
@@ -38,9 +38,9 @@ pub(crate) fn discover(
 struct Finder<'a> {
     source: &'a str,
     constant: &'a BTreeSet<String>,
-    /// The `impl` or `trait` around.
+    /// The enclosing `impl` or `trait`.
     owner: Vec<String>,
-    /// The functions around.
+    /// The enclosing functions.
     names: Vec<String>,
     asked: Asked,
     found: Found,
@@ -51,7 +51,7 @@ fn bytes(of: &impl Spanned) -> Range<usize> {
 }
 
 impl Finder<'_> {
-    /// Source text on one line.
+    /// The source text, on one line.
     fn text(&self, of: &impl Spanned) -> String {
         let text = self.source.get(bytes(of)).unwrap_or_default();
         text.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -61,7 +61,7 @@ impl Finder<'_> {
         self.source.get(bytes(of)).unwrap_or_default()
     }
 
-    /// Notes a place: what each change is called, and its code.
+    /// Stores a place with its changes, each as name and code.
     fn site(
         &mut self,
         range: Range<usize>,
@@ -91,7 +91,7 @@ impl Finder<'_> {
         }
     }
 
-    /// ` in Facts::see`; nothing for a constant of a file.
+    /// The enclosing function, for example ` in Facts::see`. Empty for a constant outside of functions.
     fn within(&self) -> String {
         match self.names.last() {
             Some(name) => format!(" in {name}"),
@@ -135,7 +135,7 @@ impl Finder<'_> {
     }
 
     fn body(&mut self, full: &str, name: &str, signature: &syn::Signature, block: &syn::Block) {
-        // What it is by default would be called for ever.
+        // In a function `default` the value `Default::default()` would be an endless recursion.
         if block.stmts.is_empty() || name == "default" {
             return;
         }
@@ -189,7 +189,7 @@ impl Finder<'_> {
             return;
         }
         for arm in matched.arms.iter().filter(|arm| !is_rest(arm)) {
-            // One with a guard is as good as taken out when its guard is replaced with false.
+            // For an arm with a guard, the guard `false` has the same effect as a deleted arm.
             if matches!(arm.pat, Pat::Guard(_)) {
                 continue;
             }

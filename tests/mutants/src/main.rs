@@ -1,8 +1,8 @@
 //! `mooring-mutants [FILE...]`: changes `plan` in one place at a time, and fails unless its tests notice.
 //!
-//! All changes (mutants) are in one build, and an environment variable says which of them is switched on. A mutant
-//! is tried with the tests that come by its place, until one fails. What survives has to stand in
-//! `plan/tests/survivors.txt` with a reason, and nothing else may.
+//! All changes (mutants) are in one build, and an environment variable switches one of them on. A mutant is tried with
+//! the tests that reach its place, until one fails. Every surviving mutant must be listed in `plan/tests/survivors.txt`
+//! with a reason, and no other mutant.
 
 mod compile;
 mod constants;

@@ -1,8 +1,8 @@
-//! What each operator becomes.
+//! The replacements of each operator.
 
 use syn::{BinOp, Expr};
 
-/// The operators that an operator becomes.
+/// The replacements of an operator.
 pub(crate) fn others(operator: &str) -> &'static [&'static str] {
     match operator {
         "==" => &["!="],
@@ -35,7 +35,7 @@ pub(crate) fn others(operator: &str) -> &'static [&'static str] {
     }
 }
 
-/// The operator between the same operands. What is assigned to is a place, not a value.
+/// The operator between the same operands. The left side of an assignment gets no parentheses.
 pub(crate) fn with(left: &str, operator: &str, right: &str) -> String {
     let compares = ["==", "!=", "<=", ">="].contains(&operator);
     if operator.ends_with('=') && !compares {
@@ -45,7 +45,7 @@ pub(crate) fn with(left: &str, operator: &str, right: &str) -> String {
     }
 }
 
-/// Is it, or does it chain with `&&`, a `let`? Nothing but `&&` may stand there.
+/// Is it a `let`, or a chain of `&&` with a `let`? Such an expression is allowed only in a chain of `&&`.
 pub(crate) fn chains_let(expression: &Expr) -> bool {
     match expression {
         Expr::Let(_) => true,

@@ -1,19 +1,19 @@
-//! Works on many things at once.
+//! Processes items in parallel.
 
 use std::collections::VecDeque;
 use std::error::Error;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The value behind the lock, also after a panic elsewhere: each change here is one insertion or removal.
+/// Locks, and ignores a poisoned lock: each change here is a single insertion or removal.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Does the work on each item, in `workers` threads, which begin in the order of the items. The results come in the
-/// order in which they are ready. `work` is told the number of its thread.
+/// Runs `work` on each item, in `workers` threads. Items are started in their order. The results are in the order of
+/// completion. The first argument of `work` is the number of its thread.
 ///
 /// # Errors
-/// The first error of `work`; what is in progress then ends, and nothing more begins.
+/// The first error of `work`. Work in progress is completed, and no other item is started.
 pub(crate) fn each<T: Send, R: Send>(
     items: impl IntoIterator<Item = T>,
     workers: usize,

@@ -1,11 +1,11 @@
-//! What is shown while it works.
+//! Prints the progress.
 
 use std::time::{Duration, Instant};
 
-/// How often a line is printed.
+/// The interval between two printed lines.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// How far a part of the work is.
+/// The progress of a part of the work.
 pub(crate) struct Progress {
     what: &'static str,
     all: usize,
@@ -26,7 +26,7 @@ impl Progress {
         }
     }
 
-    /// One more is done.
+    /// Counts one more item.
     pub(crate) fn step(&mut self, found: &str) {
         self.done += 1;
         if self.printed.elapsed() >= EVERY {

@@ -1,4 +1,4 @@
-//! What is printed at the end, and whether it is well.
+//! Prints the result, and decides whether it is a success.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -11,20 +11,20 @@ use crate::tree;
 use crate::tries::Verdict;
 
 const SURVIVORS: &str = "plan/tests/survivors.txt";
-/// At least this share of the mutants that compile has to be caught.
+/// The minimum share of caught mutants among those that compile.
 const LEAST_PERCENT: usize = 95;
 
-/// What came of all mutants of some files.
+/// The outcomes of all mutants of some files.
 pub(crate) struct Outcomes<'a> {
     pub(crate) sources: &'a [Source],
-    /// Of those that compile.
+    /// The verdicts of the mutants that compile.
     pub(crate) verdicts: &'a BTreeMap<u32, Verdict>,
-    /// Those that were asked for; none: all.
+    /// The requested files. Empty: all.
     pub(crate) files: &'a [String],
 }
 
 impl Outcomes<'_> {
-    /// Prints what came of it; false: too little is caught, or the list of survivors says something else.
+    /// Prints the result. False if too few mutants are caught, or if the list of survivors differs.
     pub(crate) fn report(&self, root: &Path, work: &Path) -> Result<bool, Box<dyn Error>> {
         let outcomes = work.join("outcomes.txt");
         tree::write(&outcomes, self.lines().join("").as_bytes())?;

@@ -1,23 +1,23 @@
-//! Writes all mutants of a file into its text, each behind the question whether it is switched on.
+//! Writes all mutants of a file into its text, each with a check whether it is switched on.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::site::{Asked, Found, Mutant, Shape, Site};
 
-/// A file with its mutants, and where they are in it.
+/// A file with its mutants, and their positions in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Rewritten {
     pub(crate) text: String,
-    /// The text of each mutant.
+    /// The range of the text of each mutant.
     pub(crate) mutants: Vec<(Range<usize>, u32)>,
-    /// Each place, original and mutants together.
+    /// The range of each place, with the original and all mutants.
     pub(crate) sites: Vec<(Range<usize>, Vec<u32>)>,
 }
 
 impl Rewritten {
-    /// The mutants that an error at these bytes is about: the one whose text it lies in, otherwise all of the
-    /// smallest place around it.
+    /// The mutant whose text contains an error at these bytes. See also [`Self::around`]: all mutants of the smallest
+    /// place around the error.
     pub(crate) fn blamed(&self, error: &Range<usize>) -> Option<Vec<u32>> {
         let holds = |range: &Range<usize>| range.start <= error.start && error.end <= range.end;
         let own = self.mutants.iter().find(|(range, _)| holds(range));
@@ -37,11 +37,11 @@ enum Piece<'a> {
     Mutant(&'a Mutant),
     Open(usize),
     Close(usize),
-    /// The original is left out up to here.
+    /// The original text up to this position is left out.
     Skip(usize),
 }
 
-/// At one position: what ends there comes before what begins there; the larger begins first and ends last.
+/// The order of edits at one position: ends before begins. The larger range begins first and ends last.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Order {
     Ends(usize),
@@ -117,7 +117,7 @@ fn apply(source: &str, found: &Found, edits: Vec<(usize, Order, Vec<Piece>)>) ->
     out
 }
 
-/// What stands before and after the original of a place.
+/// The text before and after the original of a place.
 fn written<'a>(
     source: &str,
     site: &Site,

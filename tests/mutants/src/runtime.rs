@@ -5,14 +5,14 @@ use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-/// The mutant that this build has in constants; 0: none.
+/// The mutant that is switched on in the constants of this build; 0: none.
 const FIXED: u32 = 0;
 /// One more than the highest number.
 const COUNT: usize = 1;
 
-/// Nothing was asked yet.
+/// The environment variables have not been read yet.
 const UNKNOWN: u32 = u32::MAX;
-/// None is switched on, and which ones are asked for is written into a file.
+/// No mutant is switched on, and the reached mutants are written into a file.
 const RECORDS: u32 = u32::MAX - 1;
 
 static ACTIVE: AtomicU32 = AtomicU32::new(UNKNOWN);
@@ -29,7 +29,7 @@ pub(crate) fn which(first: u32, last: u32) -> u32 {
     seldom(first, last)
 }
 
-/// The same for what is known when it is compiled.
+/// The same at compile time, for constants.
 pub(crate) const fn fixed(first: u32, last: u32) -> u32 {
     within(FIXED, first, last)
 }
@@ -68,7 +68,7 @@ fn seldom(first: u32, last: u32) -> u32 {
     0
 }
 
-/// An iterator, or what takes its place.
+/// An iterator, or its replacement.
 pub(crate) fn instead<I: Iterator>(other: Option<Option<I::Item>>, iterator: I) -> Instead<I> {
     match other {
         None => Instead::Original(iterator),
@@ -76,7 +76,7 @@ pub(crate) fn instead<I: Iterator>(other: Option<Option<I::Item>>, iterator: I) 
     }
 }
 
-/// What [`instead`] returns.
+/// The iterator that [`instead`] returns.
 pub(crate) enum Instead<I: Iterator> {
     Original(I),
     Other(Option<I::Item>),

@@ -1,4 +1,4 @@
-//! The files of `plan` with all that changes in them.
+//! The files of `plan` with all their mutants.
 
 use std::error::Error;
 use std::fs;

@@ -1,11 +1,11 @@
-//! Compares what survives with the list of what may.
+//! Compares the surviving mutants with the list of allowed survivors.
 
 use std::collections::BTreeMap;
 
-/// What the list and the run say of each name: how often it is there.
+/// Each name with its number of occurrences, in the list or in the run.
 pub(crate) type Names = BTreeMap<String, usize>;
 
-/// The names in the text of the list: a reason is indented, and `#` begins a comment.
+/// The names in the text of the list. A reason is indented, and `#` starts a comment.
 pub(crate) fn listed(text: &str, files: &[String]) -> Names {
     let names = text
         .lines()
@@ -17,7 +17,7 @@ pub(crate) fn listed(text: &str, files: &[String]) -> Names {
     counted(wanted.map(str::to_owned))
 }
 
-/// How often each name is there.
+/// Counts each name.
 pub(crate) fn counted(names: impl Iterator<Item = String>) -> Names {
     let mut counted = Names::new();
     for name in names {
@@ -26,7 +26,7 @@ pub(crate) fn counted(names: impl Iterator<Item = String>) -> Names {
     counted
 }
 
-/// What is in the first more often than in the second.
+/// The names that occur more often in the first than in the second.
 pub(crate) fn missing<'a>(of: &'a Names, from: &Names) -> Vec<&'a str> {
     let mut missing = Vec::new();
     for (name, times) in of {

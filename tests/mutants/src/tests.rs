@@ -1,4 +1,5 @@
-//! The tests of `plan`, one process each: which mutants each reaches, and what it says to one.
+//! Runs the tests of `plan`, each in a separate process: finds the mutants that a test reaches, and its result for a
+//! mutant.
 
 use std::collections::BTreeSet;
 use std::error::Error;
@@ -8,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-/// A mutant that takes this many times as long, and at least ten seconds, is held to hang.
+/// A test with a mutant that takes this many times as long, and at least ten seconds, counts as hung.
 const PATIENCE: u32 = 20;
-/// A mutant that fills the memory hangs: in KiB.
+/// The memory limit in KiB. A test that exceeds it counts as hung.
 const MEMORY: u32 = 4 * 1024 * 1024;
 
 /// One test.
@@ -19,11 +20,11 @@ pub(crate) struct Test {
     pub(crate) binary: PathBuf,
     pub(crate) name: String,
     pub(crate) took: Duration,
-    /// The mutants whose place it comes by.
+    /// The mutants whose places the test reaches.
     pub(crate) reaches: BTreeSet<u32>,
 }
 
-/// What a test says to a mutant.
+/// The result of a test with a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Said {
     Passed,
@@ -63,7 +64,7 @@ impl Test {
             .args(["-c", &limits, "sh"])
             .arg(&self.binary)
             .args(["--exact", &self.name, "--test-threads=1"])
-            // The same cases every time, and few: a mutant that only a rare case finds is no promise.
+            // The same few cases in each run. A mutant that only a rare case finds does not count as caught.
             .env("PROPTEST_CASES", "30")
             .env("PROPTEST_RNG_SEED", "1")
             .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "true")
@@ -72,7 +73,7 @@ impl Test {
         Ok(output)
     }
 
-    /// Runs it as it is, and notes what it reaches.
+    /// Runs the test without a mutant, and records the mutants that it reaches.
     pub(crate) fn record(&mut self, file: &Path) -> Result<(), Box<dyn Error>> {
         let _ = fs::remove_file(file);
         let begun = Instant::now();
@@ -89,7 +90,7 @@ impl Test {
         Ok(())
     }
 
-    /// What it says to the mutant.
+    /// Runs the test with the mutant.
     pub(crate) fn tries(&self, mutant: u32) -> Result<Said, Box<dyn Error>> {
         let limit = Duration::from_secs(10).max(self.took * PATIENCE);
         let output = self.run(limit, "MOORING_MUTANT", &mutant.to_string())?;

@@ -1,11 +1,11 @@
-//! The copy of the tree in which mutants are built: `plan`, and what its tests need.
+//! The copy of the tree in which mutants are built: `plan` and the dependencies of its tests.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What is copied, with all that lies below it.
+/// The files and folders that are copied, with everything below them.
 const COPIED: [&str; 6] = [
     "plan",
     "tests/world",
@@ -15,14 +15,14 @@ const COPIED: [&str; 6] = [
     "rust-toolchain.toml",
 ];
 
-/// Optimised a little: compiled in seconds all the same, and the tests then end in two.
+/// A low optimization level: it still compiles within seconds, and the tests take two seconds.
 const PROFILE: &str = "
 [profile.dev]
 debug = false
 opt-level = 1
 ";
 
-/// Copies the tree from the folder, but for the sources of `plan`: these are returned, without files of tests.
+/// Copies the tree from the folder, except the sources of `plan`. These are returned, without files of tests.
 pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<BTreeMap<String, String>> {
     let mut sources = BTreeMap::new();
     for part in COPIED {
@@ -42,7 +42,7 @@ pub(crate) fn copy(from: &Path, to: &Path) -> io::Result<BTreeMap<String, String
     Ok(sources)
 }
 
-/// The workspace without its own package, and with those members that are copied.
+/// The workspace manifest without its package, and with the copied members only.
 fn manifest(workspace: &str) -> String {
     let (shared, _) = workspace
         .split_once("[package]\n")
@@ -72,7 +72,7 @@ pub(crate) fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Writes the file unless it has this text already: what did not change is not built again.
+/// Writes the file unless it has this text already, so that unchanged files are not built again.
 pub(crate) fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     if fs::read(path).is_ok_and(|old| old == text) {
         return Ok(());
@@ -83,7 +83,7 @@ pub(crate) fn write(path: &Path, text: &[u8]) -> io::Result<()> {
     fs::write(path, text)
 }
 
-/// Is it the module `tests` of another file? It is compiled for tests alone.
+/// Is it the module `tests` of another file? It is compiled only for tests.
 fn is_of_tests(path: &str) -> bool {
     path.ends_with("/tests.rs")
 }

@@ -10,16 +10,16 @@ use crate::parallel::{each, locked};
 use crate::progress::Progress;
 use crate::tests::{Said, Test};
 
-/// What came of a mutant.
+/// The verdict on a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Verdict {
     Caught,
     Missed,
-    /// No test fails, and in one it does not come to an end.
+    /// No test fails, and at least one does not end.
     Hangs,
 }
 
-/// The number of tests that may hang before the mutant is given up.
+/// The number of hung tests after which no more tests are tried.
 const HANGS: usize = 2;
 /// The number of tests that are remembered because they caught the last mutants of a file.
 const REMEMBERED: usize = 4;
@@ -30,19 +30,19 @@ pub(crate) struct Tried<'a> {
     pub(crate) id: u32,
     pub(crate) file: &'a str,
     pub(crate) name: &'a str,
-    /// It is in a constant, which no test is seen to reach.
+    /// True for a mutant in a constant: no test is recorded as reaching it, so all tests are tried.
     pub(crate) everywhere: bool,
 }
 
-/// What the tries of different mutants share.
+/// The state that the tries of all mutants share.
 struct Shared<'a> {
-    /// By file, the tests that caught the last mutants: they are asked first.
+    /// By file, the tests that caught the last mutants. They are tried first.
     catchers: BTreeMap<&'a str, VecDeque<usize>>,
     survive: usize,
     progress: Progress,
 }
 
-/// Tries the mutants, `at_once` at a time. `tests` begin with the quickest.
+/// Tries the mutants, `at_once` at a time. `tests` are sorted from fast to slow.
 pub(crate) fn all(
     mutants: &[Tried<'_>],
     tests: &[Test],
@@ -74,7 +74,7 @@ pub(crate) fn all(
     Ok(verdicts?.into_iter().collect())
 }
 
-/// What comes of the mutant, and which test caught it.
+/// The verdict on the mutant, and the test that caught it.
 fn verdict(
     mutant: Tried<'_>,
     first: &VecDeque<usize>,
@@ -106,7 +106,7 @@ fn verdict(
     Ok((verdict, None))
 }
 
-/// Notes what each test reaches; the quickest is first then.
+/// Records the mutants that each test reaches, and sorts the tests from fast to slow.
 pub(crate) fn record(
     tests: &mut Vec<Test>,
     folder: &Path,

@@ -1,11 +1,11 @@
-//! What a function returns at once instead of what it computes.
+//! The values that a mutated function returns at once.
 
 use syn::{GenericArgument, PathArguments, ReturnType, Type};
 
-/// More would say little: what a tuple of collections may be multiplies.
+/// The maximum number of values. More would find little, and for a tuple the number of combinations grows fast.
 const MOST: usize = 8;
 
-/// Values of what a function returns.
+/// Values of the return type of a function.
 pub(crate) fn returned(output: &ReturnType) -> Vec<String> {
     match output {
         ReturnType::Default => vec!["()".to_owned()],
@@ -13,7 +13,7 @@ pub(crate) fn returned(output: &ReturnType) -> Vec<String> {
     }
 }
 
-/// What the items of the iterator are, where a function says no more of its type than that it is one.
+/// Values of the items, if the return type is `impl Iterator`.
 pub(crate) fn iterated(output: &ReturnType) -> Option<Vec<String>> {
     let ReturnType::Type(_, kind) = output else {
         return None;

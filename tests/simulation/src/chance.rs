@@ -1,4 +1,4 @@
-//! A random number generator that gives the same numbers for a seed on every machine and with every library version.
+//! A random number generator that returns the same numbers for a seed on every machine and with every library version.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use std::time::Duration;
 pub struct Chance(u64);
 
 impl Chance {
-    /// The stream of a seed for one purpose: the numbers of one part do not depend on those of other parts. Another
-    /// text for the purpose gives other numbers.
+    /// The stream of a seed for one purpose, so that the numbers of one part do not depend on other parts. Another text
+    /// for the purpose leads to other numbers.
     #[must_use]
     pub fn new(seed: u64, purpose: &str) -> Self {
         let mixed = purpose
@@ -30,7 +30,7 @@ impl Chance {
         mixed ^ (mixed >> 31)
     }
 
-    /// From `from` up to, but not, `to`.
+    /// A number from `from` (inclusive) to `to` (exclusive).
     pub fn between(&mut self, from: u64, to: u64) -> u64 {
         from + self.draw() % to.saturating_sub(from).max(1)
     }

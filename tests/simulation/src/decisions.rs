@@ -1,4 +1,4 @@
-//! Which version of which object each write was decided from, as the processes trace it.
+//! The object version that each write was decided from, from the traces of the processes.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -12,29 +12,29 @@ use tracing::{Event, Metadata, Subscriber};
 
 use crate::log::Log;
 
-/// Where Mooring traces it.
+/// The tracing target of Mooring for decisions.
 const DECIDED: &str = "mooring::decided";
 /// The span of a process, which identifies its traces.
 pub const PROCESS: &str = "process of mooring";
 
-/// A write that was decided upon.
+/// A write that was decided.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Decided {
-    /// By which process.
+    /// The process.
     pub user: String,
     /// The plural name of the resource.
     pub resource: String,
-    /// Empty: none.
+    /// The namespace. Empty: none.
     pub namespace: String,
-    /// Its name.
+    /// The name of the object.
     pub name: String,
     /// The version that the decision was made from.
     pub version: String,
-    /// When.
+    /// The time of the decision.
     pub at: Duration,
 }
 
-/// All of them, in order. Clones are the same.
+/// All decisions, in order. Clones share the same list.
 #[derive(Clone)]
 pub struct Decisions {
     log: Log,
@@ -63,7 +63,7 @@ impl Decisions {
         decisions
     }
 
-    /// All decisions until now.
+    /// All decisions so far.
     #[must_use]
     pub fn all(&self) -> Vec<Decided> {
         self.lock().decided.clone()

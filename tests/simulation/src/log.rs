@@ -1,4 +1,4 @@
-//! The log of everything that happens outside of the API server, in one order with its requests.
+//! The log of all events outside of the API server, in a common order with its requests.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::api_server::ApiServer;
 
-/// A moment in the order of everything that happens: after which write of the API server, and when.
+/// A moment in the common order: after which write of the API server, and the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Moment {
     /// The number of the last write of the API server.

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use mooring_simulation::scenarios::Scenario;
 
-/// Runs seeds, each in a process of its own, and judges them.
+/// Runs seeds, each in a separate process, and judges them.
 #[derive(Debug, Parser)]
 struct Args {
     /// How many seeds

@@ -1,4 +1,4 @@
-//! The processes of Mooring: started, killed, stopped for a while and started again.
+//! The processes of Mooring: starts, kills, stops and restarts them.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -20,53 +20,53 @@ use crate::log::Log;
 /// The namespace of the `Lease`.
 pub const NAMESPACE: &str = "mooring-system";
 
-/// How the processes are run.
+/// Options of the processes.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
-    /// How many there are.
+    /// The number of processes.
     pub processes: usize,
-    /// Do they elect a leader?
+    /// Whether they elect a leader.
     pub election: bool,
-    /// Of each process that elects.
+    /// The timings of the election.
     pub leases: [Timings; 2],
     /// `--inventory-interval`
     pub interval: Duration,
 }
 
-/// One process.
+/// One process of Mooring.
 struct Process {
     task: JoinHandle<()>,
     stop: CancellationToken,
     metrics: Metrics,
 }
 
-/// All of them.
+/// All processes of Mooring.
 pub struct Replicas {
     api: ApiServer,
     cloud: Cloud,
     log: Log,
     settings: Settings,
     processes: Vec<Option<Process>>,
-    /// How often one was started.
+    /// The number of starts.
     started: u64,
-    /// Why one ended that should not have.
+    /// The error of a process that ended without a request.
     died: Arc<Mutex<Option<String>>>,
 }
 
-/// The name by which a process shows in the histories.
+/// The name of a process in the histories.
 #[must_use]
 pub fn user(index: usize) -> String {
     format!("mooring-{index}")
 }
 
-/// Is this one of ours?
+/// Whether this client is a process of Mooring.
 #[must_use]
 pub fn is_ours(user: &str) -> bool {
     user.starts_with("mooring-")
 }
 
 impl Replicas {
-    /// None is started yet.
+    /// Without a running process.
     #[must_use]
     pub fn new(api: ApiServer, cloud: Cloud, log: Log, settings: Settings) -> Self {
         Self {
@@ -80,20 +80,20 @@ impl Replicas {
         }
     }
 
-    /// How they are run.
+    /// The options of the processes.
     #[must_use]
     pub const fn settings(&self) -> Settings {
         self.settings
     }
 
-    /// Starts those that do not run.
+    /// Starts all processes that do not run.
     pub fn start_all(&mut self) {
         for index in 0..self.processes.len() {
             self.start(index);
         }
     }
 
-    /// Starts one, if it does not run.
+    /// Starts one process, if it does not run.
     pub fn start(&mut self, index: usize) {
         if self.processes.get(index).is_none_or(Option::is_some) {
             return;
@@ -146,7 +146,7 @@ impl Replicas {
         }
     }
 
-    /// `kill -9`: the process ends at once; its requests are still in progress.
+    /// `kill -9`: the process ends at once. Its requests are still in progress.
     pub async fn kill(&mut self, index: usize) {
         let Some(process) = self.processes.get_mut(index).and_then(Option::take) else {
             return;
@@ -157,7 +157,7 @@ impl Replicas {
         let _ = process.task.await;
     }
 
-    /// SIGTERM: the process shuts down in order, in parallel with the world.
+    /// SIGTERM: the process shuts down in order, while the simulation continues.
     pub fn stop(&mut self, index: usize) {
         let Some(process) = self.processes.get_mut(index).and_then(Option::take) else {
             return;
@@ -167,13 +167,13 @@ impl Replicas {
         process.stop.cancel();
     }
 
-    /// Does it run?
+    /// Whether the process runs.
     #[must_use]
     pub fn runs(&self, index: usize) -> bool {
         self.processes.get(index).is_some_and(Option::is_some)
     }
 
-    /// Why one ended that should not have.
+    /// The error of a process that ended without a request. None: there is none.
     #[must_use]
     pub fn died(&self) -> Option<String> {
         let died = self

@@ -1,4 +1,4 @@
-//! The faults that the API server of the simulation can be asked for: each does what it says, and
+//! Tests of the faults that the API server of the simulation can inject: each has its effect, and
 //! nothing else.
 #![allow(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -15,7 +15,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Nothing happens here, so that the clock advances.
+/// Only waits, so that the clock advances.
 async fn seconds(count: u32) {
     sleep(SECOND * count).await;
 }
@@ -49,7 +49,7 @@ fn there(server: &ApiServer, name: &str) -> bool {
     server.get("ips", "", name).is_some()
 }
 
-/// A server whose gate does this to each request of a client.
+/// A server whose gate handles each request of a client in this way.
 fn server_with(fate: Fate) -> ApiServer {
     let server = ApiServer::new();
     server.set_gate(Box::new(move |_| fate));
@@ -130,7 +130,7 @@ async fn a_gate_distinguishes_requests() {
     make(&server, "b");
 }
 
-/// What a watch of kube's runtime shows, in short.
+/// The events of a watch of the kube runtime, in a short form.
 fn shown(server: &ApiServer) -> tokio::sync::mpsc::UnboundedReceiver<String> {
     let (sender, receiver) = tokio::sync::mpsc::unbounded_channel();
     let mut events = watcher(ips(server), watcher::Config::default().timeout(45)).boxed();
@@ -166,7 +166,7 @@ async fn watches_that_end_miss_nothing() {
     make(&server, "b");
     seconds(1).await;
     assert_eq!(news(&mut watch), ["new b"]);
-    // Its own end, after 45 s.
+    // The watch ends by itself after 45 s.
     seconds(60).await;
     make(&server, "c");
     seconds(1).await;

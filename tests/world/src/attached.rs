@@ -7,7 +7,7 @@ use mooring_plan::objects::{Claim, ClaimPhase, Gate, Ip, IpStatus, Pod, Reservat
 
 use crate::objects::{self, instance_of, interface_of, key};
 
-/// The objects of one.
+/// The objects of one attached IP: the IP, its reservation and its pod.
 pub struct Attached {
     pub ip: Ip,
     pub reservation: Reservation,
@@ -31,7 +31,7 @@ pub fn primary(node: u32) -> Ipv4Addr {
     Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 200, 0, 10)) + node)
 }
 
-/// `what` tells the pods of one IP apart.
+/// `what` distinguishes the pods of one IP.
 pub fn pod_key(what: &str, number: u32) -> PodKey {
     key(&format!("{what}-{number}"))
 }

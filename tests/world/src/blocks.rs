@@ -1,4 +1,4 @@
-//! What the steps of blocks write.
+//! Carries out the steps of blocks.
 
 use mooring_plan::facts::Fact;
 use mooring_plan::step::BlockStep;
@@ -6,7 +6,8 @@ use mooring_plan::step::BlockStep;
 use crate::kube::Kube;
 
 impl Kube {
-    /// Carries out a step of a block, if it writes a status or a label. Returns what a watch shows of it.
+    /// Carries out a step of a block, if it writes a status or a label. Returns the facts that a watch shows
+    /// afterwards.
     pub fn block_step(&mut self, step: &BlockStep) -> Option<Fact> {
         match step {
             BlockStep::Status { block, status, .. } => {

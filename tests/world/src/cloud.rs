@@ -1,4 +1,4 @@
-//! EC2: the state machine of the emulator, behind the types of `plan` and with names that a person can read.
+//! EC2: the state machine of the emulator, with the types of `plan` and with readable names.
 
 mod calls;
 
@@ -23,13 +23,13 @@ const MACHINES: &str = "machines";
 pub struct Cloud {
     ec2: Ec2,
     limit: u32,
-    /// The ids that EC2 gave, by name.
+    /// The ids that EC2 assigned, by name.
     ids: BTreeMap<String, u64>,
     names: BTreeMap<u64, String>,
 }
 
 impl Cloud {
-    /// With one subnet for addresses, and this limit of addresses on each interface.
+    /// EC2 with one subnet for addresses, and this limit of addresses on each interface.
     pub fn with_limit(limit: u32) -> Self {
         let mut cloud = Self {
             ec2: Ec2::default(),
@@ -43,13 +43,13 @@ impl Cloud {
         cloud
     }
 
-    /// From now on this is the limit of addresses of each interface.
+    /// Sets the limit of addresses of each interface.
     pub fn limit_addresses(&mut self, limit: u32) {
         self.limit = limit;
         self.ec2.limit_addresses(limit as usize);
     }
 
-    /// Addresses on an interface at most.
+    /// The most addresses on an interface.
     pub fn limit(&self) -> u32 {
         self.limit
     }
@@ -66,7 +66,7 @@ impl Cloud {
         self.names.insert(id, name.to_owned());
     }
 
-    /// The subnet of this name, created if it is new; each is in a VPC of its own, so that their ranges may be equal.
+    /// The subnet of this name, created if it is new. Each is in a separate VPC, so that their ranges may be equal.
     pub fn subnet(&mut self, name: &str) -> Net {
         if let Some(id) = self.ids.get(name) {
             return Net(*id);
@@ -100,7 +100,7 @@ impl Cloud {
         (state != InstanceState::Terminated).then(|| Machine(self.ids[name.as_str()]))
     }
 
-    /// The machine of this name, which is started if need be.
+    /// The machine of this name. It is started if it does not run.
     fn machine(&mut self, name: &InstanceId) -> Machine {
         if let Some(living) = self.living(name) {
             return living;
@@ -122,8 +122,8 @@ impl Cloud {
         run[0].id
     }
 
-    /// Creates an interface that the CNI leaves alone, on a machine or on none. Without a primary address it gets the
-    /// lowest that is free.
+    /// Creates an interface that the CNI does not use, on a machine or on none. Without a primary address it gets the
+    /// lowest free one.
     pub fn create_interface(
         &mut self,
         name: &InterfaceId,
@@ -145,7 +145,7 @@ impl Cloud {
         }
     }
 
-    /// Attaches an interface to a machine, at the lowest device index that is free.
+    /// Attaches an interface to a machine, at the lowest free device index.
     pub fn attach(&mut self, name: &InterfaceId, instance: &InstanceId) {
         self.detach(name);
         let (interface, instance) = (self.id(name), self.machine(instance));
@@ -177,11 +177,11 @@ impl Cloud {
     }
 
     fn id(&self, name: &InterfaceId) -> NetworkInterfaceId {
-        // EC2 refuses an id that it never gave.
+        // EC2 refuses an id that it never assigned.
         NetworkInterfaceId(self.ids.get(name.as_str()).copied().unwrap_or_default())
     }
 
-    /// An interface, to be changed as no request of EC2 can change it.
+    /// An interface, for changes that no request of EC2 can make.
     pub fn interface_mut(&mut self, name: &InterfaceId) -> &mut NetworkInterface {
         let id = self.id(name);
         self.ec2.interface_mut(id).unwrap()
@@ -192,21 +192,21 @@ impl Cloud {
         self.ec2.interface(self.id(interface)).is_ok()
     }
 
-    /// A machine that is stopped runs again.
+    /// Starts a stopped machine.
     pub fn start(&mut self, instance: &InstanceId) {
         if let Some(machine) = self.living(instance) {
             self.change(Change::StartInstances(BTreeSet::from([machine])));
         }
     }
 
-    /// The machine is stopped; its interfaces stay.
+    /// Stops a machine. Its interfaces stay.
     pub fn stop(&mut self, instance: &InstanceId) {
         if let Some(machine) = self.living(instance) {
             self.change(Change::StopInstances(BTreeSet::from([machine])));
         }
     }
 
-    /// The machine is terminated, and its interfaces in the subnet are deleted.
+    /// Terminates a machine. Its interfaces in the subnet are deleted.
     pub fn terminate(&mut self, instance: &InstanceId) {
         let Some(machine) = self.living(instance) else {
             return;
@@ -262,7 +262,7 @@ impl Cloud {
         })
     }
 
-    /// Status checks of the machine fail since then, or pass.
+    /// Sets since when the status checks of the machine fail. None: they pass.
     pub fn impair(&mut self, instance: &InstanceId, since: Option<&str>) {
         let id = Machine(self.ids[instance.as_str()]);
         self.ec2

@@ -6,7 +6,7 @@ use mooring_plan::facts::Fact;
 use mooring_plan::lease::Leadership;
 use mooring_plan::step::BlockStep;
 
-/// The process leads from now on without an end, or it does not lead.
+/// The process leads from now on without a time limit, or it does not lead.
 pub fn leadership(leads: bool) -> Event {
     Event::Leadership(if leads {
         Leadership::ALWAYS
@@ -15,7 +15,7 @@ pub fn leadership(leads: bool) -> Event {
     })
 }
 
-/// The answer of EC2 to a step of a block, if it has an influence on an address.
+/// The answer of EC2 to a step of a block, if it can affect an address.
 pub fn answer(step: BlockStep, cidr: &str, limit: u32) -> Option<Fact> {
     match step {
         BlockStep::ReadSubnet(id) => {

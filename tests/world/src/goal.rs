@@ -1,5 +1,5 @@
-//! At rest, there must be what the objects ask for. This is a second description of the goal, from the point of
-//! view of the user.
+//! The goal: at rest, the state must be what the objects ask for. This is a second, independent description, from the
+//! point of view of the user.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -12,12 +12,12 @@ use crate::cloud::Cloud;
 use crate::kube::Kube;
 use crate::queries::{explains, is_well};
 
-/// What the goal is checked on.
+/// The state that the goal is checked on.
 #[derive(Clone, Copy)]
 pub struct AtRest<'a> {
     pub kube: &'a Kube,
     pub cloud: &'a Cloud,
-    /// Has a person put this address on this interface?
+    /// Whether a person assigned this address to this interface.
     pub manual: &'a dyn Fn(Ipv4Addr, &InterfaceId) -> bool,
 }
 
@@ -30,7 +30,7 @@ fn require(holds: bool, what: &str) -> Result<(), String> {
 }
 
 impl AtRest<'_> {
-    /// Is every address where it must be, does every status say so, and is nothing left over?
+    /// Checks that every address is at its place, every status reports this, and nothing is left over.
     pub fn check(self) -> Result<(), String> {
         let mut ours = BTreeSet::new();
         for ip in self.kube.ips.values() {

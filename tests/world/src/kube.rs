@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use mooring_plan::facts::{Fact, WriteOutcome, Written};
-use mooring_plan::names::{
-    BlockName, IpName, IpUid, NodeName, PodKey, PodUid, ReplicaSetUid, ResourceVersion,
-};
+use mooring_plan::names::{BlockName, IpName, IpUid, NodeName, PodKey, PodUid, ResourceVersion};
 use mooring_plan::objects::{Block, Gate, Ip, Node, NodeReport, Pod, ReplicaSet, Reservation};
 use mooring_plan::step::{GateWrite, Read, Write};
 
@@ -24,11 +22,11 @@ pub struct Kube {
     pub ips: BTreeMap<IpName, Ip>,
     pub blocks: BTreeMap<BlockName, Block>,
     pub pods: BTreeMap<PodKey, Pod>,
-    /// The message of the condition of each pod: a write with the same message changes nothing.
+    /// The message of the condition of each pod. A write with the same message changes nothing.
     messages: BTreeMap<PodUid, (String, Option<ResourceVersion>)>,
     pub nodes: BTreeMap<NodeName, Node>,
     pub node_reports: BTreeMap<NodeName, NodeReport>,
-    /// The node parts, which are programs and no objects.
+    /// The node parts (programs, not objects).
     pub node_parts: NodeParts,
     /// By name; all are in the namespace of the pods.
     pub replica_sets: BTreeMap<String, ReplicaSet>,
@@ -58,7 +56,8 @@ impl Kube {
         }
     }
 
-    /// The version of an object that is new. A test that changes a map itself calls this too, so that watches look.
+    /// The next version for a new or changed object. A test that changes a map directly must call this too, so that
+    /// watches notice the change.
     pub fn bump(&mut self) -> ResourceVersion {
         let mut version = ResourceVersion(0);
         next(&mut self.newest, &mut version);
@@ -120,7 +119,7 @@ impl Kube {
         }
     }
 
-    /// Deletes a reservation; with a finalizer it is only marked as deleted.
+    /// Deletes a reservation. If it has a finalizer, it is only marked as deleted.
     pub fn delete_reservation(&mut self, address: Ipv4Addr) {
         let Some(held) = self.reservations.get_mut(&address) else {
             return;
@@ -184,7 +183,7 @@ impl Kube {
         }
     }
 
-    /// Could this write, which was decided earlier, still change anything?
+    /// Whether this write, which was decided earlier, can still change anything.
     pub fn can_apply(&self, write: &Write) -> bool {
         let ip = |name, version: &ResourceVersion| {
             let ip: Option<&Ip> = self.ips.get(name);
@@ -238,7 +237,7 @@ impl Kube {
         held.label = Some(uid.clone());
         held.owner = Some(uid.clone());
         held.managed = true;
-        // The API server takes no new finalizer on an object that is being deleted.
+        // The API server refuses a new finalizer on an object that is being deleted.
         held.finalizer |= !held.deleting;
         next(&mut self.newest, &mut held.version);
         done(Written::Reservation(held.clone()))
@@ -312,14 +311,16 @@ impl Kube {
                 let ours = self.reservations.values().filter(labelled).cloned();
                 Fact::ReservationsRead(uid.clone(), ours.collect())
             }
-            Read::ReplicaSets(key, name) => match self.sets_of_deployment(key, name) {
-                None => Fact::ReadFailed {
-                    ip: of.clone(),
-                    read: read.clone(),
-                    outcome: None,
-                },
-                Some((uid, sets)) => Fact::ReplicaSetsRead(uid, sets),
-            },
+            Read::ReplicaSets(key, _) => {
+                let pod = self.pods.get(key);
+                match pod.and_then(Pod::replica_set) {
+                    None => Fact::PodRead(key.clone(), pod.cloned()),
+                    Some((_, uid)) => Fact::ReplicaSetsRead(
+                        uid.clone(),
+                        self.replica_sets.values().cloned().collect(),
+                    ),
+                }
+            }
             // This read is a call of EC2.
             Read::Instance(_) => Fact::ReadFailed {
                 ip: of.clone(),
@@ -327,24 +328,5 @@ impl Kube {
                 outcome: None,
             },
         }
-    }
-
-    /// The `ReplicaSet` of a pod, by its UID, and all that are of the same Deployment. The set itself may be gone.
-    fn sets_of_deployment(
-        &self,
-        pod: &PodKey,
-        name: &str,
-    ) -> Option<(ReplicaSetUid, Vec<ReplicaSet>)> {
-        let set = self.replica_sets.get(name);
-        let uid = match set {
-            Some(set) => set.uid.clone(),
-            None => self.pods.get(pod)?.replica_set()?.1.clone(),
-        };
-        let deployment = set.and_then(|set| set.deployment.as_ref());
-        let same = |other: &&ReplicaSet| {
-            other.uid == uid || deployment.is_some() && other.deployment.as_ref() == deployment
-        };
-        let sets = self.replica_sets.values().filter(same).cloned().collect();
-        Some((uid, sets))
     }
 }

@@ -1,4 +1,4 @@
-//! What the engine of `plan` works on in tests: an API server and EC2 in memory, without any I/O.
+//! The environment of the engine of `plan` in tests: an API server and EC2 in memory, without I/O.
 //!
 //! The model (`tests/model`) explores every order of its steps, and the promises of `plan`
 //! (`plan/tests/promises`) are examples on it. Both therefore check against the same rules of the API server

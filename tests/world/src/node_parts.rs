@@ -1,4 +1,4 @@
-//! The node parts: each programs what IPs have on its node, and reports it in its `IPNode`.
+//! The node parts: each programs the addresses on its node, and reports them in its `IPNode`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ type Kernel = BTreeMap<IpName, AddressReport>;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NodeParts {
     kernels: BTreeMap<NodeName, Kernel>,
-    /// Nodes whose node part reports, and programs nothing more.
+    /// Nodes whose node part still reports, but does not program any more.
     paused: BTreeSet<NodeName>,
 }
 
@@ -26,12 +26,12 @@ impl NodeParts {
 }
 
 impl Kube {
-    /// A node part is started on this node.
+    /// Starts a node part on this node.
     pub fn start_node_part(&mut self, node: &NodeName) {
         self.node_parts.kernels.entry(node.clone()).or_default();
     }
 
-    /// The node part of this node programs nothing until it is resumed.
+    /// Pauses the node part of this node: it programs nothing until it is resumed.
     pub fn pause_node_part(&mut self, node: &NodeName, paused: bool) {
         if paused {
             self.node_parts.paused.insert(node.clone());
@@ -40,7 +40,7 @@ impl Kube {
         }
     }
 
-    /// The node part of this node is removed. Its last report stays.
+    /// Removes the node part of this node. Its last report stays.
     pub fn stop_node_part(&mut self, node: &NodeName) {
         self.node_parts.kernels.remove(node);
     }
@@ -69,7 +69,7 @@ impl Kube {
         self.node_parts.kernels.keys().cloned().collect()
     }
 
-    /// The kernel of a node is made to do what IPs ask for; true if that changes it.
+    /// Programs the kernel of a node for the IPs. Returns whether this changes it.
     pub fn program(&mut self, node: &NodeName) -> bool {
         let can = self.can_program(node);
         if can {
@@ -86,7 +86,7 @@ impl Kube {
         works && kernel.is_some_and(|kernel| *kernel != self.desired_kernel(node))
     }
 
-    /// The node part reports what it has programmed; true if that is new.
+    /// Writes the report of the node part. Returns whether it changes.
     pub fn report(&mut self, node: &NodeName) -> bool {
         let can = self.can_report(node);
         if can && let Some(report) = self.report_of(node) {

@@ -1,4 +1,4 @@
-//! Objects as they are when they have just been created. A test changes the fields that it is about.
+//! Newly created objects. A test changes the fields that it needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -40,7 +40,7 @@ pub fn interface_of(node: &str) -> InterfaceId {
     InterfaceId::new(format!("eni-{node}"))
 }
 
-/// The tag of an interface that the CNI leaves alone.
+/// The tag of an interface that the CNI does not use.
 pub fn unmanaged() -> BTreeMap<String, String> {
     BTreeMap::from([(
         "node.k8s.amazonaws.com/no_manage".to_owned(),
@@ -108,7 +108,7 @@ pub fn interface(node: &str, primary: Ipv4Addr) -> Interface {
     }
 }
 
-/// Asks for an address, for pods of every namespace.
+/// A spec that asks for an address, for pods of all namespaces.
 pub fn desired(address: Ipv4Addr) -> DesiredIp {
     DesiredIp {
         address: Some(address),
@@ -117,7 +117,7 @@ pub fn desired(address: Ipv4Addr) -> DesiredIp {
     }
 }
 
-/// An IP that nothing was done for.
+/// A new IP without a status.
 pub fn ip(name: &str, uid: impl Into<String>, desired: DesiredIp) -> Ip {
     Ip {
         name: IpName::from(name),
@@ -165,7 +165,7 @@ pub fn replica_set(name: &str, revision: u64, deployment: &str, replicas: u64) -
     }
 }
 
-/// The controller of a pod that is of this `ReplicaSet`.
+/// The controller reference of a pod of this `ReplicaSet`.
 pub fn of_replica_set(name: &str) -> Controller {
     Controller::ReplicaSet(name.to_owned(), uid_of_set(name))
 }
@@ -174,7 +174,7 @@ fn uid_of_set(name: &str) -> ReplicaSetUid {
     ReplicaSetUid::new(format!("{name}-uid"))
 }
 
-/// The reservation that we make of an address for an IP.
+/// The reservation that Mooring makes for an IP.
 pub fn reservation(uid: &str, address: Ipv4Addr, ip: &IpName, of: &IpUid) -> Reservation {
     Reservation {
         finalizer: true,
@@ -185,7 +185,7 @@ pub fn reservation(uid: &str, address: Ipv4Addr, ip: &IpName, of: &IpUid) -> Res
     }
 }
 
-/// A reservation that has no label of ours: of an IP of this name, or of a Service.
+/// A reservation without the label of Mooring: of an IP of this name, or of a Service.
 pub fn reservation_of_others(uid: &str, address: Ipv4Addr, ip: Option<&IpName>) -> Reservation {
     Reservation {
         address,

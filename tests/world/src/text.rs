@@ -1,4 +1,4 @@
-//! Steps as text, for the trace of a test that fails and the report of a violation.
+//! Steps as text, for the trace of a failed test and the report of a violation.
 
 use mooring_plan::step::{Step, Write};
 

@@ -1,4 +1,4 @@
-//! What watches send: the difference between what was shown and what there is.
+//! The events of watches: the difference between the objects that were shown and the present objects.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -10,8 +10,8 @@ use mooring_plan::objects::{Pod, Reservation};
 use crate::kube::Kube;
 
 impl Kube {
-    /// The events of the watches for the changes since `before`, by kind. After a new list (`listed`) the deletion
-    /// of pods was not seen.
+    /// The events of the watches for the changes since `before`, by kind. With `listed` the watches restarted with a
+    /// list, so that the deletion of pods was not seen.
     pub fn events_since(&self, before: &Self, listed: bool) -> Vec<(Kind, Fact)> {
         let pod_gone = |pod: &Pod| {
             let uid = pod.uid.clone();
@@ -70,7 +70,7 @@ impl Kube {
             .flat_map(move |kind| [Fact::Listed(kind, newest), Fact::Synced(kind)])
     }
 
-    /// Adds an event to what a watch has shown.
+    /// Applies an event to the objects that a watch has shown.
     pub fn show(&mut self, event: &Fact) {
         match event {
             Fact::Block(block) => {
@@ -129,7 +129,7 @@ fn by_key<K: Ord, V>(map: &BTreeMap<K, V>) -> BTreeMap<&K, &V> {
     map.iter().collect()
 }
 
-/// What is gone, and then what is new or different.
+/// The deleted objects, and then those that are new or changed.
 fn changes<K: Ord, V: PartialEq + Clone>(
     before: &BTreeMap<&K, &V>,
     now: &BTreeMap<&K, &V>,

@@ -9,7 +9,7 @@ use crate::pki::{Authority, token_key};
 use crate::ports::free_port;
 use crate::process::Process;
 
-/// Starts etcd and the API server, and waits until it answers.
+/// Starts etcd and the API server, and waits until the API server answers.
 pub(crate) async fn start(folder: &Path, options: &ClusterOptions) -> Started {
     let logs = folder.join("logs");
     let file = |name: &str, content: &str| write(folder, name, content);
@@ -94,7 +94,7 @@ fn flags(folder: &Path, etcd_url: &str, port: u16, files: &Files) -> Vec<String>
                 .display(),
         ),
         flag("audit-log-path", folder.join("audit.log").display()),
-        // One file for the whole life of a test cluster.
+        // One log file for the whole time of a test cluster.
         flag("audit-log-maxsize", 100_000),
     ]
 }

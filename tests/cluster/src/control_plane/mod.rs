@@ -14,7 +14,7 @@ use crate::process::Process;
 
 /// The token of the administrator.
 const ADMIN: &str = "admin-token";
-/// The user that KWOK, in place of the kubelets, acts as.
+/// The user of KWOK, which simulates the kubelets.
 const KWOK: &str = "kwok";
 
 pub(crate) struct ControlPlane {
@@ -41,7 +41,7 @@ pub(crate) fn kubeconfig(url: &str, authority: &str, token: &str) -> Value {
     })
 }
 
-/// The part that can be asked for objects: etcd and the API server. The rest follows in [`Started::finish`].
+/// etcd and the API server, which can serve objects already. [`Started::finish`] starts the rest.
 pub(crate) struct Started {
     etcd: Process,
     api_server: Process,
@@ -90,7 +90,7 @@ fn write(folder: &Path, name: &str, content: &str) -> PathBuf {
     path
 }
 
-/// Waits until a server answers; tells with its log when it ended instead.
+/// Waits until a server answers. Fails with its log if it ended instead.
 async fn wait(process: &Process, name: &str, mut ask: impl AsyncFnMut() -> Result<(), String>) {
     let limit = Duration::from_mins(1);
     let begin = Instant::now();

@@ -1,4 +1,4 @@
-//! The clients of the API server: the controllers, the scheduler, and KWOK in place of the kubelets.
+//! The clients of the API server: the controllers, the scheduler, and KWOK, which simulates the kubelets.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use crate::cluster::ClusterOptions;
 use crate::paths::{control_plane_binary, repository};
 use crate::process::Process;
 
-/// Controllers that a test needs; the others would only take time from two cores.
+/// The controllers that tests need. Others would only take CPU time.
 const CONTROLLERS: &[&str] = &[
     "clusterrole-aggregation-controller",
     "cronjob-controller",
@@ -29,8 +29,8 @@ const CONTROLLERS: &[&str] = &[
 ];
 
 impl Started {
-    /// Starts what watches the API server. Mooring's CRDs are there by now: the garbage collector looks for new
-    /// kinds only twice a minute.
+    /// Starts the clients that watch the API server. The CRDs of Mooring must exist before, because the garbage
+    /// collector looks for new kinds only twice a minute.
     pub(crate) fn finish(self, folder: &Path, options: &ClusterOptions) -> ControlPlane {
         let logs = folder.join("logs");
         let Self {
@@ -95,7 +95,7 @@ impl Started {
                 config(KWOK, &format!("{KWOK}-token")).display(),
             ),
             "--manage-all-nodes".to_owned(),
-            // KWOK plays a kubelet until its lease has run out; the node counts as failed only after that.
+            // KWOK simulates a kubelet until its Lease has expired. Only after that the node counts as failed.
             flag(
                 "node-lease-duration-seconds",
                 (options.node_grace.as_secs() / 2).max(1),

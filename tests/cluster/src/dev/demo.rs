@@ -20,7 +20,7 @@ const GRACE: Duration = Duration::from_secs(10);
 const FAILOVER: Duration = Duration::from_secs(3);
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Shows it. `packets` says whether there can be a network for the packets of pods, or why not.
+/// Runs the demo. `packets` says whether a network for the packets of pods is possible, or why not.
 pub(crate) async fn demo(packets: Result<(), String>) -> Result<(), String> {
     let mut screen = Screen::new();
     screen.say(
@@ -165,7 +165,7 @@ async fn node_dies(
     Ok(holder)
 }
 
-/// The partner and the pod connect to each other, where there is a network.
+/// The partner and the pod connect to each other, if there is a network.
 async fn partner(
     screen: &mut Screen,
     cluster: &Cluster,
@@ -244,7 +244,7 @@ async fn cleaned_up(screen: &mut Screen, cluster: &Cluster) -> Result<(), String
             &format!("delete deployment/{NAME} ip/{NAME} --timeout=30s"),
         )
         .await?;
-    // Not before its last IP is gone: a block with live IPs is not deleted.
+    // Delete the block after its last IP is gone: a block with IPs is not deleted.
     screen
         .kubectl(cluster, &format!("delete ipblock/{BLOCK} --timeout=30s"))
         .await?;
@@ -288,7 +288,7 @@ struct Holder {
     uid: String,
 }
 
-/// Waits until the address is attached for a pod that is not the one before, and really is there.
+/// Waits until the address is attached for another pod than before, and EC2 confirms this.
 async fn holder(
     screen: &Screen,
     cluster: &Cluster,
@@ -341,7 +341,7 @@ async fn get(cluster: &Cluster, what: &str) -> Result<Value, String> {
     serde_json::from_str(&output.stdout).map_err(|error| error.to_string())
 }
 
-/// Shows where EC2 has the address.
+/// Shows the interface that has the address in EC2.
 async fn location(screen: &Screen, cluster: &Cluster) {
     let state = cluster.ec2().state().await;
     let there = state
@@ -358,7 +358,7 @@ async fn location(screen: &Screen, cluster: &Cluster) {
     }
 }
 
-/// Writes a manifest to be applied, and shows it.
+/// Writes a manifest to a file, and shows it.
 fn manifest(screen: &Screen, name: &str, text: &str) -> Result<String, String> {
     let folder: PathBuf = target().join("demo");
     let path = folder.join(name);
@@ -369,7 +369,7 @@ fn manifest(screen: &Screen, name: &str, text: &str) -> Result<String, String> {
     Ok(shown(&path))
 }
 
-/// A path as one would type it in the repository.
+/// A path relative to the repository, as a user types it.
 fn shown(path: &std::path::Path) -> String {
     path.strip_prefix(mooring_cluster::repository())
         .unwrap_or(path)

@@ -16,7 +16,7 @@ pub(crate) fn running() -> Option<u32> {
         .trim()
         .parse()
         .ok()?;
-    // Another program may have got the number of a supervisor that was killed.
+    // Another program may have the process id of a killed supervisor.
     let command = std::fs::read(process(pid).join("cmdline")).ok()?;
     let words: Vec<_> = command.split(|&byte| byte == 0).collect();
     let is_ours = words

@@ -38,7 +38,7 @@ impl Packets {
         interfaces: &[String],
         address: &'static str,
     ) -> Result<Self, String> {
-        // It runs as long as the demo.
+        // The process runs as long as the demo.
         let network: &'static Network = Box::leak(Box::new(Network::new(Backend::Nft)));
         network.whitelist(address);
         network.serve("partner", PARTNER);
@@ -74,13 +74,13 @@ impl Packets {
         })
     }
 
-    /// The node part ends with its node.
+    /// Ends the node part of a node that has ended.
     pub(crate) fn node_ends(&mut self, node: &str) {
         self.parts.remove(node);
     }
 
-    /// The pod has a connection to the partner under the static address, and the partner one to the pod. Returns
-    /// what the two have seen.
+    /// Connects the pod to the partner with the static address, and the partner to the pod. Returns the source
+    /// addresses that the two have seen.
     pub(crate) async fn connect(
         &mut self,
         cluster: &Cluster,
@@ -108,19 +108,19 @@ impl Packets {
         }
     }
 
-    /// What a program of the node gets that connects to the partner without a static address.
+    /// The result of a connection from a program of the node to the partner, without a static address.
     pub(crate) fn ask_from_node(&self, node: &str) -> Result<String, String> {
         self.network.ask(node, Protocol::Tcp, PARTNER)
     }
 
-    /// The router of the VPC delivers where EC2 has assigned.
+    /// Updates the router of the VPC to the assignments in EC2.
     async fn deliver(&mut self, cluster: &Cluster) {
         let now = cluster.ec2().address_on(self.address).await;
         let now = now.and_then(|interface| self.interfaces.get(&interface).copied());
         self.network.deliver(self.address, &mut self.on, now);
     }
 
-    /// The namespace of a pod, made if it is new.
+    /// The namespace of a pod. It is made if it does not exist.
     fn plug(&mut self, node: &str, address: &str) -> Result<String, String> {
         let key = (node.to_owned(), address.to_owned());
         if let Some(pod) = self.pods.get(&key) {

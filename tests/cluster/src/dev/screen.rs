@@ -1,4 +1,4 @@
-//! The output for a person: steps, commands with their output, and progress while waiting.
+//! The terminal output: steps, commands with their output, and progress during waits.
 
 use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use mooring_cluster::{Cluster, Output, Probe, wait};
 
 /// The time before progress is shown.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Between two signs of life where there is no line to write over.
+/// Interval of progress lines where the last line cannot be overwritten.
 const SIGN: Duration = Duration::from_secs(5);
 
 /// The screen.
@@ -44,7 +44,7 @@ impl Screen {
         );
     }
 
-    /// A remark.
+    /// Shows a note.
     pub(crate) fn say(&self, text: &str) {
         for line in text.lines() {
             println!("{}", self.styled("2", &format!("# {line}")));

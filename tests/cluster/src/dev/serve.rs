@@ -7,7 +7,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::world::World;
 
-/// Where the files of `up` lie: `MOORING_DEV`, or `dev` in the build folder.
+/// The folder for the files of `up`: `MOORING_DEV`, or `dev` in the build folder.
 pub(crate) fn folder() -> PathBuf {
     std::env::var_os("MOORING_DEV").map_or_else(|| target().join("dev"), PathBuf::from)
 }
@@ -17,7 +17,7 @@ pub(crate) fn environment_file() -> PathBuf {
     folder().join("env")
 }
 
-/// Where the process id is.
+/// The file of the process id.
 pub(crate) fn pid_file() -> PathBuf {
     folder().join("pid")
 }

@@ -13,7 +13,7 @@ use crate::serve::{Revived, environment_file, folder, pid_file, revived_file};
 /// The time limit for the supervisor to restart processes.
 const REVIVAL: Duration = Duration::from_mins(2);
 
-/// Lets the supervisor restart the processes that have ended: it is the parent of all of them.
+/// Makes the supervisor restart the processes that have ended, because it is the parent of all of them.
 fn revive(supervisor: u32) -> Result<(), String> {
     // The signal is sent only when the supervisor handles it.
     if !environment_file().exists() {
@@ -58,13 +58,13 @@ pub(crate) fn up() -> Result<(), String> {
     let folder = folder();
     let said = |error: std::io::Error| format!("{}: {error}", folder.display());
     std::fs::create_dir_all(&folder).map_err(said)?;
-    // Left by a supervisor that was killed.
+    // Files of a supervisor that was killed.
     let _ = std::fs::remove_file(environment_file());
     let log = folder.join("serve.log");
     let output = File::create(&log).map_err(said)?;
     let errors = output.try_clone().map_err(said)?;
     let own = std::env::current_exe().map_err(said)?;
-    // A session of its own: closing this terminal does not end it.
+    // A separate session, so that closing this terminal does not end it.
     let mut supervisor = Command::new("setsid")
         .arg(own)
         .arg("serve")
@@ -94,7 +94,7 @@ pub(crate) fn up() -> Result<(), String> {
         },
     ));
     if let Err(error) = started.and_then(|started| started) {
-        // It may hang; its child processes end with it.
+        // The supervisor may hang. Its child processes end together with it.
         let _ = supervisor.kill();
         let _ = std::fs::remove_file(pid_file());
         let log = std::fs::read_to_string(&log).unwrap_or_default();

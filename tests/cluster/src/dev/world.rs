@@ -16,7 +16,7 @@ pub(crate) const NODES: [&str; 3] = ["node-a", "node-b", "node-c"];
 
 /// A cluster with three nodes on emulated instances, and Mooring in it.
 pub(crate) struct World {
-    // Dropped in this order: Mooring gives its lease back while there is an API server.
+    // Fields are dropped in this order: Mooring releases its lease while the API server still runs.
     pub mooring: Mooring,
     pub subnet: Subnet,
     /// The interfaces of the nodes in that subnet.
@@ -72,7 +72,7 @@ impl World {
             .collect();
         let mut revived = BTreeMap::new();
         let readyz = format!("{}/readyz", self.mooring.http_url());
-        // Looked at in each round: a killed process has not ended before all of its threads.
+        // Check in each round: a killed process ends only after all of its threads.
         let ready = wait(READY, || {
             for (name, process) in &processes {
                 if let Entry::Vacant(entry) = revived.entry(*name)
@@ -106,7 +106,7 @@ impl World {
         drop(cluster);
     }
 
-    /// A manifest of `config/samples`, the block in the subnet that there is here and with more lines in its `spec`.
+    /// A manifest of `config/samples`. The block gets the subnet of this cluster and more lines in its `spec`.
     pub(crate) fn sample(&self, name: &str, more: &[&str]) -> Result<String, String> {
         let path = repository().join("config/samples").join(name);
         let text = std::fs::read_to_string(&path)

@@ -8,8 +8,8 @@ use super::{Calls, Ec2, EmulatorState, Fault, FaultId, HeldCall, Mutation};
 use crate::http::{http_get, http_post, http_send};
 
 impl Ec2 {
-    /// How often it was called since the start or the last [`Ec2::reset_counters`], by any client; `add_node`
-    /// and similar calls count too.
+    /// The number of calls since the start or the last [`Ec2::reset_counters`], by any client. Calls of `add_node` and
+    /// similar functions count too.
     pub async fn calls(&self) -> Calls {
         self.control_api("calls").await
     }
@@ -34,7 +34,7 @@ impl Ec2 {
         history
     }
 
-    /// How EC2 is.
+    /// The state of EC2.
     pub async fn state(&self) -> EmulatorState {
         self.control_api("state").await
     }
@@ -48,7 +48,7 @@ impl Ec2 {
             .map(|interface| interface.network_interface_id)
     }
 
-    /// The MAC address of an interface, as EC2 says it.
+    /// The MAC address of an interface in EC2.
     pub async fn mac_of(&self, interface: &str) -> String {
         let parameters = [("NetworkInterfaceId.1", interface)];
         let shown = self.call("DescribeNetworkInterfaces", &parameters).await;
@@ -56,7 +56,7 @@ impl Ec2 {
         rest.split_once('<').expect("XML").0.to_owned()
     }
 
-    /// The secondary addresses of an interface, `None` when it is gone.
+    /// The secondary addresses of an interface. `None`: it does not exist.
     pub async fn addresses_of(&self, interface: &str) -> Option<Vec<String>> {
         let state = self.state().await;
         let mut interfaces = state.network_interfaces.into_iter();
@@ -71,16 +71,16 @@ impl Ec2 {
         FaultId(answer["id"].as_u64().expect("a fault has a number"))
     }
 
-    /// Takes back a fault, if it is still pending; calls that it holds stay held.
+    /// Removes a fault, if it is still pending. Calls that it holds stay held.
     pub async fn clear_fault(&self, fault: FaultId) {
         let url = format!("{}/_emulator/faults/{}", self.endpoint(), fault.0);
-        // 404: it has struck for the last time.
+        // 404: the fault has affected its last call already.
         http_send("DELETE", &url, "", String::new())
             .await
             .expect("the emulator answers");
     }
 
-    /// Takes back every fault; calls that are held stay held.
+    /// Removes all faults. Held calls stay held.
     pub async fn clear_faults(&self) {
         let url = format!("{}/_emulator/faults", self.endpoint());
         http_send("DELETE", &url, "", String::new())
@@ -88,7 +88,7 @@ impl Ec2 {
             .expect("the emulator answers");
     }
 
-    /// The calls that are held.
+    /// The held calls.
     pub async fn held(&self) -> Vec<HeldCall> {
         #[derive(Deserialize)]
         struct Faults {
@@ -115,8 +115,8 @@ impl Ec2 {
             .await;
     }
 
-    /// Changes how it behaves: `lag_ms` (of Describes), `latency_ms` (`{"default": 5}`), `token_buckets`
-    /// (`false`: no throttling), `bucket_sizes`, `tokens` (what a bucket has left). Omitted fields do not change.
+    /// Changes settings of the emulator: `lag_ms` (of Describes), `latency_ms` (`{"default": 5}`), `token_buckets`
+    /// (`false`: no throttling), `bucket_sizes`, `tokens` (the remaining tokens). Omitted fields do not change.
     pub async fn settings(&self, changes: &Value) {
         self.post_control_api("settings", changes).await;
     }

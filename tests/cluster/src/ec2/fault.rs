@@ -1,4 +1,4 @@
-//! Faults that the emulator can be told to have.
+//! Faults that a test can order from the emulator.
 
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ impl Fault {
         Self::kind("error").with("code", code)
     }
 
-    /// Executed, and answered with 500 `InternalError` all the same.
+    /// Executed, but answered with 500 `InternalError`.
     pub fn error_after() -> Self {
         Self::kind("error")
             .with("code", "InternalError")

@@ -37,7 +37,7 @@ impl Ec2 {
         let stdout = process.take_stdout().expect("stdout is piped");
         let line = tokio::task::spawn_blocking(move || {
             let mut line = String::new();
-            // An emulator that ends closes its end: an empty line.
+            // If the emulator ends, it closes the pipe, and the line is empty.
             let _ = BufReader::new(stdout).read_line(&mut line);
             line
         })
@@ -72,7 +72,7 @@ impl Ec2 {
             ("AWS_REGION", REGION),
             ("AWS_ACCESS_KEY_ID", "test"),
             ("AWS_SECRET_ACCESS_KEY", "test"),
-            // Credentials of the machine the test runs on are none of its business.
+            // The credentials of this machine must not be used.
             ("AWS_EC2_METADATA_DISABLED", "true"),
         ]
         .map(|(key, value)| (key.to_owned(), value.to_owned()))
@@ -100,10 +100,10 @@ impl Ec2 {
         }
     }
 
-    /// As [`Ec2::try_call`], for a call that has to succeed.
+    /// As [`Ec2::try_call`], for a call that must succeed.
     ///
     /// # Panics
-    /// When it is refused.
+    /// If the call is refused.
     pub async fn call(&self, action: &str, parameters: &[(&str, &str)]) -> String {
         self.try_call(action, parameters)
             .await
@@ -118,7 +118,7 @@ fn escape(value: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
             text.push(char::from(byte));
         } else {
-            // Writing to a String does not fail.
+            // A write to a String cannot fail.
             let _ = write!(text, "%{byte:02X}");
         }
     }

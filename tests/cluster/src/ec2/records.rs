@@ -46,19 +46,19 @@ pub struct Mutation {
     pub unix_ms: u64,
     /// `AssignPrivateIpAddresses`...
     pub action: String,
-    /// The interface that the call names, or made.
+    /// The interface that the call names or created.
     #[serde(default)]
     pub network_interface_id: Option<String>,
-    /// The instances that the call names, or made.
+    /// The instances that the call names or created.
     #[serde(default)]
     pub instance_ids: Vec<String>,
     /// The addresses that the call names.
     #[serde(default)]
     pub addresses: Vec<String>,
-    /// Of an Assign.
+    /// For an Assign: `AllowReassignment`.
     #[serde(default)]
     pub allow_reassignment: Option<bool>,
-    /// The other interface that had an address when an Assign was executed.
+    /// For an Assign: the other interface that had an address at the execution.
     #[serde(default)]
     pub found_on: BTreeMap<String, String>,
     /// `Success`, or the error code.
@@ -66,7 +66,7 @@ pub struct Mutation {
     /// The message of a refusal.
     #[serde(default)]
     pub message: Option<String>,
-    /// The second execution of a call that a fault had executed twice.
+    /// Whether this is the second execution of a call that a fault caused to be executed twice.
     #[serde(default)]
     pub repeated: bool,
 }
@@ -116,11 +116,11 @@ pub struct Interface {
     pub primary: String,
     /// Its secondary addresses, which Mooring assigns.
     pub secondary: Vec<String>,
-    /// The instance it is attached to.
+    /// The instance that it is attached to.
     pub instance_id: Option<String>,
     /// `eni-attach-...`
     pub attachment_id: Option<String>,
-    /// Its place there.
+    /// Its device index there.
     pub device_index: Option<u32>,
     /// Its tags.
     pub tags: BTreeMap<String, String>,
@@ -142,16 +142,16 @@ pub struct Instance {
 /// A call that waits until it is released.
 #[derive(Clone, Debug, Deserialize)]
 pub struct HeldCall {
-    /// Its number.
+    /// The number of the call.
     pub hold: u64,
-    /// The fault that holds it.
+    /// The fault that holds the call.
     pub fault: u64,
-    /// `before` or `after` it was executed.
+    /// Whether the call is held `before` or `after` its execution.
     pub when: String,
     /// The action.
     pub action: String,
-    /// The interface that it names.
+    /// The interface that the call names.
     pub network_interface_id: Option<String>,
-    /// The addresses that it names.
+    /// The addresses that the call names.
     pub addresses: Vec<String>,
 }

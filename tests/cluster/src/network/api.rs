@@ -1,4 +1,4 @@
-//! A real API server in one of the namespaces, and node parts that use it.
+//! A real API server in one of the network namespaces, and node parts that use it.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -14,9 +14,9 @@ use crate::paths::{control_plane_binary, repository, workspace_binary};
 
 /// An API server that runs in a namespace.
 pub struct Api<'a> {
-    /// Where it is.
+    /// The VPC that contains it.
     pub world: &'a World,
-    /// The namespace; None: that of this process.
+    /// The network namespace. None: that of this process.
     pub at: Option<&'static str>,
     /// The folder of the cluster.
     pub folder: String,
@@ -51,7 +51,7 @@ impl Api<'_> {
         self.shell(&command)
     }
 
-    /// Runs a shell command where the API server is.
+    /// Runs a shell command in the network namespace of the API server.
     fn shell(&self, command: &str) -> String {
         match self.at {
             Some(name) => self.world.run(name, command),
@@ -69,13 +69,13 @@ impl Api<'_> {
         self.kubectl(&format!("apply -f - <<'END'\n{object}\nEND\n"));
     }
 
-    /// An object as JSON; null if there is none.
+    /// An object as JSON. Null if it does not exist.
     pub fn get(&self, what: &str) -> Value {
         let shown = self.kubectl(&format!("get {what} -o json 2>/dev/null || echo null"));
         serde_json::from_str(&shown).unwrap()
     }
 
-    /// The objects of `config/node` but the `DaemonSet`: there are no containers here.
+    /// The objects of `config/node` except the `DaemonSet`, because there are no containers here.
     pub fn install_node_part(&self) {
         for object in apply::objects(&repository().join("config/node")) {
             if object["kind"] != "DaemonSet" {
@@ -102,10 +102,10 @@ impl Api<'_> {
         );
     }
 
-    /// Starts `mooring node` in the namespace of a node, with the one capability that `config/node` gives it.
+    /// Starts `mooring node` in the namespace of a node, with the only capability that `config/node` gives it.
     pub fn start_node_part(&self, node: &'static str) -> NodePart {
         let (name, folder) = (self.world.name(node), self.folder.clone());
-        // A process that is started by a thread in the namespace is there as well.
+        // A process that a thread in the namespace starts is in the namespace too.
         let started = thread::spawn(move || {
             enter_network(&name);
             let log = std::fs::File::options()
@@ -131,12 +131,12 @@ impl Api<'_> {
         NodePart(started.join().unwrap())
     }
 
-    /// What the node part of a node has logged.
+    /// The log of the node part of a node.
     pub fn log(&self, node: &str) -> String {
         std::fs::read_to_string(format!("{}/log-{node}", self.folder)).unwrap_or_default()
     }
 
-    /// Lets programs in another namespace reach the API server at the same address as here.
+    /// Forwards connections, so that programs in another namespace reach the API server at the same address as here.
     pub fn reachable_from(&self, name: &str, port: u16) {
         let listener = within(&self.world.name(name), || {
             TcpListener::bind((Ipv4Addr::LOCALHOST, port)).unwrap()
@@ -160,7 +160,7 @@ impl Api<'_> {
     }
 }
 
-/// Copies both ways until both sides have ended.
+/// Copies data in both directions until both sides have ended.
 fn join(inner: TcpStream, outer: TcpStream) {
     let (Ok(inner_again), Ok(outer_again)) = (inner.try_clone(), outer.try_clone()) else {
         return;

@@ -1,4 +1,4 @@
-//! What amazon-vpc-cni 1.23 sets on a node, with SNAT and node ports on.
+//! The network settings of amazon-vpc-cni 1.23 on a node, with SNAT and node ports enabled.
 
 use super::{Backend, World};
 
@@ -47,7 +47,7 @@ impl World {
         }
     }
 
-    /// The CNI puts its jump first again, as after a restart.
+    /// Inserts the jump of the CNI as the first rule again, as after a restart of the CNI.
     pub fn cni_comes_first(&self, node: &str) {
         let iptables = format!("iptables-{}", self.backend);
         self.run(

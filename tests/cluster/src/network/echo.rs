@@ -33,7 +33,7 @@ impl World {
 }
 
 impl Echo {
-    /// Asks it to end, and fails unless it ends well.
+    /// Sends a signal to end it, and fails unless it ends with success.
     pub fn end(mut self) {
         let pid = rustix::process::Pid::from_child(&self.0);
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();

@@ -1,4 +1,4 @@
-//! The namespaces of the test, and work in one of them.
+//! The network namespaces of the tests, and work in one of them.
 
 use std::fs::File;
 use std::os::fd::AsFd as _;
@@ -8,20 +8,20 @@ use std::thread;
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-/// Set in the process that is in the namespaces.
+/// This variable is set in the process that is in the namespaces.
 const INSIDE: &str = "MOORING_INSIDE_NAMESPACES";
 const NAMES: &str = "/run/netns";
 const PREPARE: &str = "mount -t tmpfs tmpfs /run && mkdir /run/netns && ip link set lo up";
 
-/// Where the work is done.
+/// The process in which the work is done.
 pub enum Entered {
-    /// This process is in namespaces of its own.
+    /// This process is in separate namespaces.
     Here,
-    /// Another process was, and has ended.
+    /// A child process was in separate namespaces, and has ended.
     Ended(ExitCode),
 }
 
-/// Runs this program again in namespaces of its own, unless it is there already. Fails with what is missing.
+/// Runs this program again in separate namespaces, unless it is there already. The error says what is missing.
 pub fn enter() -> Result<Entered, String> {
     if std::env::var_os(INSIDE).is_some() {
         shell(PREPARE);
@@ -49,7 +49,7 @@ fn unshare() -> Command {
     command
 }
 
-/// Can there be namespaces with what the network needs?
+/// Checks whether namespaces with everything that the network needs are possible.
 fn permitted() -> Result<(), String> {
     let needs = format!(
         "{PREPARE} && ip netns add trial && echo 1 > /proc/sys/net/ipv4/ip_forward && \
@@ -99,7 +99,7 @@ pub fn runtime_in(name: String) -> tokio::runtime::Runtime {
         .unwrap()
 }
 
-/// Does something on a thread in a network namespace.
+/// Runs a closure on a thread in a network namespace.
 pub fn within<T: Send>(name: &str, work: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
         let there = scope.spawn(|| {

@@ -1,8 +1,8 @@
 //! A VPC in network namespaces, with nodes, pods, partners and the rules of the AWS VPC CNI.
 //!
-//! `vpc` is the router of the VPC: it delivers an address to the ENI that has it, without asking the node, and
-//! drops what an ENI sends with a source that is not its own (the source/destination check of EC2). `partner`
-//! lets in the whitelisted addresses alone. `gateway` leads to a second partner.
+//! `vpc` is the router of the VPC: it delivers packets for an address to the ENI that has it, and drops packets that an
+//! ENI sends with the source of another one (the source/destination check of EC2). `partner` accepts only connections
+//! from allowed addresses. `gateway` leads to a second partner.
 
 mod api;
 mod cni;
@@ -32,10 +32,10 @@ pub const SECOND_GATEWAY: &str = "203.0.113.200";
 pub const NEIGHBOUR: &str = "10.77.0.1";
 /// A static address.
 pub const X: &str = "203.0.113.10";
-/// Another one.
+/// A second static address.
 pub const Y: &str = "203.0.113.11";
 
-/// How long a test waits: less than the 30 s after which the node part compares without an event.
+/// Time limit of a wait: less than the 30 s after which the node part compares without an event.
 const LIMIT: Duration = Duration::from_secs(25);
 
 /// The kind of iptables that the CNI uses.
@@ -59,14 +59,14 @@ impl fmt::Display for Backend {
 /// A VPC.
 pub struct World {
     id: u32,
-    /// How many nodes were made.
+    /// The number of nodes that were made.
     nodes: AtomicU32,
     backend: Backend,
 }
 
 static WORLDS: AtomicU32 = AtomicU32::new(0);
 
-/// Waits until `done` gives something, and fails with `evidence` after 25 s.
+/// Waits until `done` returns a value. Fails with `evidence` after 25 s.
 pub fn eventually<T>(what: &str, evidence: impl Fn() -> String, done: impl Fn() -> Option<T>) -> T {
     let begin = Instant::now();
     loop {
@@ -98,7 +98,7 @@ impl World {
         world
     }
 
-    /// The name of a namespace of this world.
+    /// The name of a namespace of this VPC.
     pub fn name(&self, name: &str) -> String {
         format!("w{}-{name}", self.id)
     }

@@ -7,11 +7,11 @@ use super::World;
 /// A node with two ENIs: eth0, and eth1 in the subnet of the static addresses.
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
-    /// Where it is.
+    /// The VPC of the node.
     pub world: &'a World,
     /// Its name.
     pub name: &'static str,
-    /// The number that its addresses end with.
+    /// The last number of its addresses.
     number: u32,
 }
 
@@ -53,7 +53,7 @@ impl Node<'_> {
         format!("10.77.0.{}", 10 + self.number)
     }
 
-    /// Makes a pod as the CNI does: a pair of interfaces, a route, a rule. It answers at its address.
+    /// Makes a pod as the CNI does: a veth pair, a route and a rule. The pod answers at its address.
     pub fn pod(&self, pod: &str, address: &str) {
         self.world.make(pod);
         self.plug(pod, address);
@@ -66,8 +66,8 @@ impl Node<'_> {
         let (inner, host) = (world.name(pod), format!("eni{pod}"));
         world.run(
             self.name,
-            // Before the pod asks: it asks again after 1 s. Answers for another address come after a random delay of
-            // up to 0.8 s otherwise.
+            // Set this before the first ARP request of the pod, which is repeated only after 1 s. Otherwise answers for
+            // another address come after a random delay of up to 0.8 s.
             &format!(
                 "ip link add {host} type veth peer name eth0 netns {inner}
                  echo 1 > /proc/sys/net/ipv4/conf/{host}/proxy_arp
@@ -88,14 +88,14 @@ impl Node<'_> {
         world.allow(&format!("p{}", self.name), address);
     }
 
-    /// Ends a pod: its interface, its route and its rule go.
+    /// Ends a pod: removes its interface, its route and its rule.
     pub fn end_pod(&self, pod: &str, address: &str) {
         self.run(&format!(
             "ip link del eni{pod}; ip rule del pref 512 to {address} lookup main"
         ));
     }
 
-    /// Runs a shell command on it.
+    /// Runs a shell command on the node.
     pub fn run(&self, command: &str) -> String {
         self.world.run(self.name, command)
     }

@@ -1,4 +1,4 @@
-//! Programs that say which source they saw, and programs that ask them.
+//! Servers that answer with the source address that they see, and their clients.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
@@ -12,23 +12,23 @@ use rustix::net::{
 use super::World;
 use super::inside::{enter_network, within};
 
-/// How long an answer may take.
+/// Time limit for an answer.
 const ANSWER: Duration = Duration::from_millis(700);
 const PORT: u16 = 7000;
 
-/// What is sent.
+/// The kind of packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
-    /// A connection.
+    /// A TCP connection.
     Tcp,
-    /// A packet and its answer.
+    /// A UDP packet and its answer.
     Udp,
-    /// An echo request.
+    /// An ICMP echo request.
     Icmp,
 }
 
 impl Protocol {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 3] = [Self::Tcp, Self::Udp, Self::Icmp];
 }
 
@@ -37,7 +37,7 @@ fn address(address: &str, port: u16) -> SocketAddr {
 }
 
 impl World {
-    /// Starts programs that answer, by TCP and UDP, with the source that they see. They end with the test.
+    /// Starts TCP and UDP servers that answer with the source that they see. They end with the test.
     pub fn serve(&self, name: &str, at: &str) {
         let (tcp, udp) = within(&self.name(name), || {
             let tcp = TcpListener::bind(address(at, PORT)).unwrap();
@@ -66,12 +66,12 @@ impl World {
         });
     }
 
-    /// Asks a program which source it sees. ICMP says only that an answer came.
+    /// Asks a server which source it sees. With ICMP the result says only that an answer came.
     pub fn ask(&self, name: &str, protocol: Protocol, to: &str) -> Result<String, String> {
         self.ask_from(name, protocol, to, "0.0.0.0")
     }
 
-    /// As `ask`, from an address.
+    /// As `ask`, but from a given source address.
     pub fn ask_from(
         &self,
         name: &str,
@@ -87,14 +87,14 @@ impl World {
         answer.map_err(|error| error.to_string())
     }
 
-    /// Asks by UDP, and gives up early.
+    /// Asks by UDP, with a short time limit.
     pub fn ask_soon(&self, name: &str, to: &str) -> Option<String> {
         within(&self.name(name), || {
             udp_within(to, "0.0.0.0", Duration::from_millis(10)).ok()
         })
     }
 
-    /// A thread in a namespace, for what lasts.
+    /// Starts a thread in a namespace, for work that continues.
     pub fn spawn<T: Send + 'static>(
         &self,
         name: &str,
@@ -108,7 +108,7 @@ impl World {
     }
 }
 
-/// A connection, and the source that the other side saw.
+/// Opens a connection. Returns it with the source that the other side saw.
 pub fn tcp(to: &str, from: &str) -> std::io::Result<(TcpStream, String)> {
     let mut stream = if from == "0.0.0.0" {
         TcpStream::connect_timeout(&address(to, PORT), ANSWER)?
@@ -147,7 +147,7 @@ fn udp_within(to: &str, from: &str, limit: Duration) -> std::io::Result<String> 
     Ok(String::from_utf8_lossy(&buffer[..length]).into_owned())
 }
 
-/// One echo request (RFC 792).
+/// Sends one echo request (RFC 792).
 fn icmp(to: &str, from: &str) -> std::io::Result<()> {
     use rustix::net::{bind, sockopt};
     let socket = socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP))?;
@@ -173,7 +173,7 @@ fn icmp(to: &str, from: &str) -> std::io::Result<()> {
     let mut buffer = [0; 200];
     loop {
         let (length, _, _) = recvfrom(&socket, &mut buffer[..], RecvFlags::empty())?;
-        // An IPv4 header without options, then the answer.
+        // The packet has an IPv4 header without options, then the answer.
         if length >= 28
             && buffer[12..16] == to.octets()
             && buffer[20] == 0

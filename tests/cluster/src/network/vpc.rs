@@ -1,4 +1,4 @@
-//! The router of the VPC, the partners, and which ENI has which address.
+//! The router of the VPC, the partners, and the assignment of addresses to ENIs.
 
 use std::collections::BTreeSet;
 
@@ -60,7 +60,7 @@ impl World {
         self.run(name, &format!("nft -f - <<'END'\n{rules}\nEND"));
     }
 
-    /// Connects an interface of a node to a subnet, and checks the sources of what it sends.
+    /// Connects an interface of a node to a subnet, with a check of the source addresses of its packets.
     pub(super) fn connect(&self, node: &str, interface: &str, subnet: &str, port: &str) {
         let (vpc, node) = (self.name("vpc"), self.name(node));
         shell(&format!(
@@ -82,7 +82,7 @@ impl World {
         );
     }
 
-    /// Lets an ENI send from an address.
+    /// Allows an ENI to send from an address.
     pub(super) fn allow(&self, port: &str, address: &str) {
         self.run(
             "vpc",
@@ -90,12 +90,12 @@ impl World {
         );
     }
 
-    /// What `AssignPrivateIpAddresses` does: the ENI gets what is sent to the address, and may send from it.
+    /// Simulates `AssignPrivateIpAddresses`: the ENI receives the packets for the address, and may send from it.
     pub fn assign(&self, address: &str, node: &str) {
         self.assign_to(address, node, "eth1");
     }
 
-    /// As `assign`, to an interface that is not called eth1.
+    /// As `assign`, for an interface with a name other than eth1.
     pub fn assign_to(&self, address: &str, node: &str, interface: &str) {
         let (port, mac) = (format!("e{node}"), self.mac(node, interface));
         self.allow(&port, address);
@@ -109,7 +109,7 @@ impl World {
         );
     }
 
-    /// The second ENI is detached, and another one attached, which the node calls eth2.
+    /// Detaches the second ENI and attaches another one, which is eth2 on the node.
     pub fn replace_eni(&self, node: &str) {
         self.run(
             "vpc",
@@ -121,7 +121,7 @@ impl World {
         self.run(node, "ip addr add 203.0.113.7/24 dev eth2");
     }
 
-    /// What `UnassignPrivateIpAddresses` does.
+    /// Simulates `UnassignPrivateIpAddresses`.
     pub fn unassign(&self, address: &str, node: &str) {
         self.run(
             "vpc",
@@ -131,7 +131,8 @@ impl World {
         self.run("gateway", &format!("ip neigh del {address} dev eth0"));
     }
 
-    /// The router delivers to the node that EC2 has assigned the address to now. `on` is where it delivered before.
+    /// Makes the router deliver the address to the node `now`, to which EC2 has assigned it. `on` is the node to which
+    /// it delivered before, and is updated.
     pub fn deliver(&self, address: &str, on: &mut Option<&'static str>, now: Option<&'static str>) {
         if *on == now {
             return;
@@ -145,7 +146,7 @@ impl World {
         *on = now;
     }
 
-    /// Lets the partner accept connections from an address.
+    /// Allows connections from an address to the partner.
     pub fn whitelist(&self, address: &str) {
         self.run(
             "partner",
@@ -158,7 +159,7 @@ impl World {
         self.elements("partner", "ip firewall seen")
     }
 
-    /// Interface, source and destination of what nodes sent with a source that the interface has not.
+    /// Interface, source and destination of packets that nodes sent with a source that the interface does not have.
     pub fn refused(&self) -> BTreeSet<String> {
         self.elements("vpc", "netdev ec2 refused")
     }
@@ -187,8 +188,8 @@ impl World {
         shown[0]["address"].as_str().unwrap().to_owned()
     }
 
-    /// Fails if the router saw a packet with a source that its interface has not, or the partner a source that
-    /// is not one of these.
+    /// Fails if the router saw a packet with a source that its interface does not have, or if the partner saw a source
+    /// that is not one of these.
     pub fn expect_sources(&self, sources: &[&str]) {
         assert_eq!(
             self.refused(),

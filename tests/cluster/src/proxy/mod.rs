@@ -1,5 +1,5 @@
-//! A proxy in front of the API server that parses requests: it records every write,
-//! and lets a chosen one fail as a network or a crash would have it.
+//! A proxy in front of the API server that parses requests: it records every write, and can make a chosen one fail in
+//! the same way as a network fault or a crash.
 //!
 //! ```no_run
 //! # use mooring_cluster::{Cluster, Proxy, Rule};
@@ -11,7 +11,7 @@
 //! # }
 //! ```
 //!
-//! Credentials pass through, so that rights count as without it. It speaks plain HTTP on loopback.
+//! It forwards credentials, so that rights are checked as without the proxy. It uses plain HTTP on loopback.
 
 mod rule;
 mod serve;
@@ -32,7 +32,7 @@ pub use write::ProxiedWrite;
 use crate::cluster::Cluster;
 use rule::{Ordered, Release};
 
-/// A running proxy; it ends when it is dropped.
+/// A running proxy. It ends when this is dropped.
 #[derive(Debug)]
 pub struct Proxy {
     url: String,
@@ -60,7 +60,7 @@ impl Proxy {
     /// Starts a proxy in front of the API server of this cluster.
     ///
     /// # Panics
-    /// When it cannot listen on loopback.
+    /// If it cannot listen on loopback.
     pub async fn start(cluster: &Cluster) -> Self {
         let upstream = upstream(cluster).await;
         let listener = TcpListener::bind("127.0.0.1:0")
@@ -81,12 +81,12 @@ impl Proxy {
         &self.url
     }
 
-    /// Every write that has come, in the order in which they came.
+    /// All writes, in the order of their arrival.
     pub fn writes(&self) -> Vec<ProxiedWrite> {
         self.shared.lock().writes.clone()
     }
 
-    /// Those that have come after the first `count`.
+    /// All writes after the first `count`.
     pub fn writes_since(&self, count: usize) -> Vec<ProxiedWrite> {
         let state = self.shared.lock();
         state.writes.iter().skip(count).cloned().collect()
@@ -97,7 +97,7 @@ impl Proxy {
         self.shared.lock().writes.len()
     }
 
-    /// Orders a fault for the writes that come from now on.
+    /// Adds a rule for the writes that arrive from now on.
     pub fn order(&self, rule: Rule) -> RuleId {
         let mut state = self.shared.lock();
         let id = RuleId(state.rules.len());
@@ -105,7 +105,8 @@ impl Proxy {
         id
     }
 
-    /// The writes on which a rule has taken its effect: held ones are held by now, lost ones carried out and lost.
+    /// The writes that a rule has affected. A write that the rule holds is held by now. A write whose answer the rule
+    /// drops was executed.
     pub fn all_struck(&self, id: RuleId) -> Vec<ProxiedWrite> {
         let state = self.shared.lock();
         let numbers = state.rules[&id].struck.iter();
@@ -114,17 +115,18 @@ impl Proxy {
             .collect()
     }
 
-    /// The first of [`Proxy::all_struck`].
+    /// The first write that a rule has affected. See [`Proxy::all_struck`].
     pub fn struck(&self, id: RuleId) -> Option<ProxiedWrite> {
         self.all_struck(id).into_iter().next()
     }
 
-    /// Lets the held request continue, also if its client has stopped waiting. The rule has no more effect.
+    /// Releases the held request, also if its client has stopped waiting. The rule has no more effect.
     pub fn release(&self, id: RuleId) {
         self.end(id, Release::GoOn);
     }
 
-    /// Closes the connection of the held request. It is never executed if it was not before. The rule has no more effect.
+    /// Closes the connection of the held request. If it was not executed before, it is never executed. The rule has no
+    /// more effect.
     pub fn drop_held(&self, id: RuleId) {
         self.end(id, Release::Drop);
     }
@@ -142,7 +144,7 @@ impl Drop for Proxy {
     }
 }
 
-/// A client without credentials of its own.
+/// A client without its own credentials.
 async fn upstream(cluster: &Cluster) -> kube::Client {
     let authority = ByteString(cluster.authority().as_bytes().to_vec());
     let config: Kubeconfig = serde_json::from_value(json!({
@@ -157,7 +159,7 @@ async fn upstream(cluster: &Cluster) -> kube::Client {
     let mut config = kube::Config::from_custom_kubeconfig(config, &KubeConfigOptions::default())
         .await
         .expect("the kubeconfig is complete");
-    // Watches are silent for as long as nothing happens; and what is repeated is a rule's decision.
+    // No read timeout, because a watch without events sends nothing. No retries, because only rules repeat requests.
     config.read_timeout = None;
     config.default_retry = false;
     kube::Client::try_from(config).expect("a client can be made of it")

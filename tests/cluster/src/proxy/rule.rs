@@ -1,4 +1,4 @@
-//! Rules for the handling of writes.
+//! Rules that make writes fail.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,38 +7,38 @@ use tokio::sync::watch;
 
 use super::write::ProxiedWrite;
 
-/// A fault that was ordered.
+/// The id of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RuleId(pub(super) usize);
 
 /// The effect of a rule on a write.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fault {
-    /// Waits before it is carried out.
+    /// The write waits before it is executed.
     HoldBefore,
-    /// Waits after it was carried out: the answer is kept back.
+    /// The write is executed, and its answer is held.
     HoldAfter,
-    /// Carried out; the connection is closed without an answer.
+    /// The write is executed, and the connection is closed without an answer.
     LoseAnswer,
-    /// Executed at once, answered after this time.
+    /// The write is executed at once and answered after this time.
     DelayAnswer(Duration),
-    /// Carried out twice; answered as one of the two was.
+    /// The write is executed twice, and answered with one of the two answers.
     Twice(Copy),
-    /// Answered with this code; not carried out.
+    /// The write is answered with this code and not executed.
     Refuse(u16),
 }
 
-/// Which answer of two.
+/// Which of two answers is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Copy {
     First,
     Second,
 }
 
-/// Whether a write is meant.
+/// Whether a rule applies to a write.
 type Matches = Box<dyn Fn(&ProxiedWrite) -> bool + Send>;
 
-/// A fault for the next write that matches; the oldest rule that matches strikes, and no other does.
+/// A fault for the next write that matches. If several rules match, only the oldest one has an effect.
 pub struct Rule {
     pub(super) fault: Fault,
     matches: Matches,
@@ -62,22 +62,22 @@ impl Rule {
         }
     }
 
-    /// Waits before it is carried out, until it is released.
+    /// Holds the write before its execution, until it is released.
     pub fn hold_before(matches: impl Fn(&ProxiedWrite) -> bool + Send + 'static) -> Self {
         Self::new(Fault::HoldBefore, matches)
     }
 
-    /// Is carried out, and its answer waits until it is released.
+    /// Executes the write, and holds its answer until it is released.
     pub fn hold_after(matches: impl Fn(&ProxiedWrite) -> bool + Send + 'static) -> Self {
         Self::new(Fault::HoldAfter, matches)
     }
 
-    /// Is carried out; the connection is closed without an answer.
+    /// Executes the write, and closes the connection without an answer.
     pub fn lose_answer(matches: impl Fn(&ProxiedWrite) -> bool + Send + 'static) -> Self {
         Self::new(Fault::LoseAnswer, matches)
     }
 
-    /// Is executed at once, and answered after this time.
+    /// Executes the write at once, and answers after this time.
     pub fn delay_answer(
         time: Duration,
         matches: impl Fn(&ProxiedWrite) -> bool + Send + 'static,
@@ -85,17 +85,17 @@ impl Rule {
         Self::new(Fault::DelayAnswer(time), matches)
     }
 
-    /// Is carried out twice, and answered as the first was.
+    /// Executes the write twice, and answers with the first answer.
     pub fn twice(matches: impl Fn(&ProxiedWrite) -> bool + Send + 'static) -> Self {
         Self::new(Fault::Twice(Copy::First), matches)
     }
 
-    /// Is executed twice, with the answer of the second execution, as after a retry below HTTP.
+    /// Executes the write twice, and answers with the second answer, as after a retry below HTTP.
     pub fn twice_answered_last(matches: impl Fn(&ProxiedWrite) -> bool + Send + 'static) -> Self {
         Self::new(Fault::Twice(Copy::Second), matches)
     }
 
-    /// Is answered with this HTTP status and not carried out.
+    /// Answers with this HTTP status, without an execution.
     pub fn refuse(code: u16, matches: impl Fn(&ProxiedWrite) -> bool + Send + 'static) -> Self {
         Self::new(Fault::Refuse(code), matches)
     }
@@ -109,7 +109,7 @@ impl Rule {
         }
     }
 
-    /// Every write that matches, until the rule is ended.
+    /// Applies the rule to every write that matches, until the rule is ended.
     #[must_use]
     pub fn forever(self) -> Self {
         Self {
@@ -131,7 +131,7 @@ pub(super) enum Release {
 pub(super) struct Ordered {
     rule: Rule,
     used: bool,
-    /// Numbers of the writes that it has taken its effect on.
+    /// The numbers of the writes that it has affected.
     pub(super) struck: Vec<usize>,
     release: watch::Sender<Option<Release>>,
 }
@@ -146,7 +146,7 @@ impl Ordered {
         }
     }
 
-    /// Whether it strikes this one, which counts as one of those that match.
+    /// Whether the rule affects this write. Counts the write as one that matches.
     pub(super) fn strikes(&mut self, write: &ProxiedWrite) -> Option<Fault> {
         if self.used || !(self.rule.matches)(write) {
             return None;

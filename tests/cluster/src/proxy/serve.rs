@@ -1,4 +1,4 @@
-//! Serves HTTP: reads go through as they come, writes are recorded and struck by rules.
+//! The HTTP server of the proxy: reads are forwarded, writes are recorded and affected by rules.
 
 use http_body_util::BodyExt;
 use hyper::body::{Bytes, Incoming};
@@ -17,7 +17,7 @@ use super::Shared;
 use super::rule::{Copy, Fault, Release, RuleId};
 use super::write::ProxiedWrite;
 
-/// The connection is to be closed without an answer: hyper does when a service fails.
+/// The error by which hyper closes the connection without an answer.
 #[derive(Debug)]
 struct Closed;
 
@@ -30,10 +30,10 @@ impl std::fmt::Display for Closed {
 impl std::error::Error for Closed {}
 
 pub(super) async fn serve(listener: TcpListener, upstream: kube::Client, shared: Shared) {
-    // Connections end with this task.
+    // Connections end together with this task.
     let mut connections = tokio::task::JoinSet::new();
     loop {
-        // An error is of one connection: the next may come.
+        // An error affects one connection only. Accept the next one.
         if let Ok((stream, _)) = listener.accept().await {
             connections.spawn(connection(stream, upstream.clone(), shared.clone()));
         }
@@ -45,7 +45,7 @@ async fn connection(stream: TcpStream, upstream: kube::Client, shared: Shared) {
     // Small writes must not wait for acknowledgements.
     let _ = stream.set_nodelay(true);
     let service = service_fn(|request| answer(request, upstream.clone(), shared.clone()));
-    // The client has closed the connection, or a rule has: both are expected.
+    // The client or a rule has closed the connection. Both are expected.
     let _ = http1::Builder::new()
         .serve_connection(TokioIo::new(stream), service)
         .await;
@@ -65,7 +65,7 @@ async fn answer(
     let Some(arrival) = arrival else {
         return send(&upstream, &parts, &body).await;
     };
-    // A task of its own: a request continues after its client has stopped waiting.
+    // A separate task, so that the request continues after its client has stopped waiting.
     let task = tokio::spawn(async move {
         let exchange = Exchange {
             upstream,
@@ -79,13 +79,13 @@ async fn answer(
     task.await.map_err(|_| Closed)?
 }
 
-/// A write has come.
+/// A write has arrived.
 struct Arrival {
     number: usize,
     strike: Option<Strike>,
 }
 
-/// A rule has chosen it.
+/// A rule affects the write.
 struct Strike {
     rule: RuleId,
     fault: Fault,
@@ -110,7 +110,7 @@ fn arrive(parts: &Parts, body: &[u8], shared: &Shared) -> Option<Arrival> {
     Some(Arrival { number, strike })
 }
 
-/// A write on its way.
+/// A write in progress.
 struct Exchange {
     upstream: kube::Client,
     parts: Parts,
@@ -167,7 +167,7 @@ impl Exchange {
         }
     }
 
-    /// Sends it to the API server, and waits for all of its answer.
+    /// Sends the request to the API server, and waits for the whole answer.
     async fn carry_out(&self) -> Result<Response<Body>, Closed> {
         let answer = send(&self.upstream, &self.parts, &self.body).await?;
         let (parts, body) = answer.into_parts();
@@ -198,7 +198,7 @@ impl Strike {
     }
 }
 
-/// One request to the API server, with the credentials of the client.
+/// Sends one request to the API server, with the credentials of the client.
 async fn send(
     upstream: &kube::Client,
     parts: &Parts,

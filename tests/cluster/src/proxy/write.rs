@@ -10,7 +10,7 @@ use serde_json::Value;
 pub struct ProxiedWrite {
     /// 0, 1, 2... in the order of arrival.
     pub number: usize,
-    /// When it came: milliseconds since 1970.
+    /// When it arrived, in milliseconds since 1970.
     pub unix_ms: u64,
     /// `POST`, `PUT`, `PATCH`, `DELETE`.
     pub method: String,
@@ -24,14 +24,14 @@ pub struct ProxiedWrite {
     pub namespace: String,
     /// For a create: the name in the body.
     pub name: String,
-    /// The body; null if it is not JSON.
+    /// The body. Null if it is not JSON.
     pub body: Value,
-    /// The HTTP status of every time that it was carried out; none: never.
+    /// The HTTP status of each execution. Empty: it was never executed.
     pub answers: Vec<u16>,
 }
 
 impl ProxiedWrite {
-    /// The write; `None` for a request that only reads.
+    /// The write of this request. `None`: the request only reads.
     pub(super) fn of(number: usize, parts: &Parts, body: &[u8]) -> Option<Self> {
         if matches!(parts.method, Method::GET | Method::HEAD | Method::OPTIONS) {
             return None;

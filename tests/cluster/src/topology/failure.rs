@@ -1,4 +1,4 @@
-//! How nodes fail, and how addresses move by a foreign hand.
+//! Node failures, and manual changes of addresses.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -16,7 +16,7 @@ use crate::ec2::Ec2;
 const LEASE: Duration = Duration::from_secs(30);
 
 impl Cluster {
-    /// The kubelet of the node stops reporting; its pods still run, unseen. After the grace period the node is
+    /// The kubelet of the node stops reporting, while its pods still run. After the grace period the node is
     /// `Ready=Unknown` and has the unreachable taints.
     pub async fn fail_node(&self, name: &str) {
         let leases: Api<Lease> = Api::namespaced(self.client().await, "kube-node-lease");
@@ -34,7 +34,7 @@ impl Cluster {
         .await;
     }
 
-    /// The kubelet of a failed node talks again (within some seconds).
+    /// The kubelet of a failed node reports again (within some seconds).
     pub async fn restore_node(&self, name: &str) {
         let leases: Api<Lease> = Api::namespaced(self.client().await, "kube-node-lease");
         leases
@@ -63,9 +63,9 @@ impl Cluster {
             .unwrap_or_else(|error| panic!("deleting node {name}: {error}"));
     }
 
-    /// Waits until the kubelet of a deleted node is forgotten, so that a node of its name can come again. KWOK 0.8.0
-    /// keeps a name for one more renewal of its Lease; a name that comes again before is in its queue twice, and
-    /// then it renews no Lease at all any more. How far it is tell the renewals of another node.
+    /// Waits until KWOK has removed the kubelet of a deleted node, so that a node of the same name can be created. KWOK
+    /// 0.8.0 keeps a name for one more renewal of its Lease. If the name is created again before, it is in the queue of
+    /// KWOK twice, and then KWOK renews no Lease at all. The renewals of another node show the progress.
     pub async fn deleted_nodes_are_forgotten(&self, witness: &str) {
         let leases: Api<Lease> = Api::namespaced(self.client().await, "kube-node-lease");
         let renewals = Mutex::new(BTreeSet::new());
@@ -86,8 +86,8 @@ impl Cluster {
         .await;
     }
 
-    /// Taints a node, as in `kubectl taint`: `node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`; with
-    /// `-` at the end, takes the taint off.
+    /// Taints a node, as in `kubectl taint`: `node.kubernetes.io/out-of-service=nodeshutdown:NoExecute`. With
+    /// `-` at the end, removes the taint.
     pub async fn taint(&self, name: &str, taint: &str) {
         self.kubectl(["taint", "node", name, taint, "--overwrite"])
             .await
@@ -117,7 +117,7 @@ impl Cluster {
 }
 
 impl Ec2 {
-    /// Puts an address on an interface, as a foreign hand would (console, CNI): without asking Mooring.
+    /// Assigns an address to an interface without Mooring, like a person in the console or the CNI.
     pub async fn assign(&self, interface: &str, address: &str) {
         self.call(
             "AssignPrivateIpAddresses",
@@ -130,7 +130,7 @@ impl Ec2 {
         .await;
     }
 
-    /// Takes an address off an interface, as a foreign hand would.
+    /// Unassigns an address from an interface without Mooring.
     pub async fn unassign(&self, interface: &str, address: &str) {
         self.call(
             "UnassignPrivateIpAddresses",

@@ -28,12 +28,12 @@ pub struct Node {
     pub primary_interface: String,
     /// Its primary address, which is the `InternalIP` of the Node.
     pub address: String,
-    /// The interfaces asked for, in that order: `eni-...`
+    /// The requested interfaces, in the order of the request: `eni-...`
     pub interfaces: Vec<String>,
 }
 
 impl Cluster {
-    /// Makes an instance with its interfaces, and the Node that a kubelet there would register.
+    /// Makes an instance with its interfaces, and the Node that its kubelet would register.
     pub async fn add_node(&self, spec: NodeSpec) -> Node {
         let primary = match &spec.primary_subnet {
             Some(subnet) => subnet.id.clone(),
@@ -73,7 +73,7 @@ impl Cluster {
         node
     }
 
-    /// Makes an interface and attaches it to an instance at that device index; its id.
+    /// Makes an interface and attaches it to an instance at that device index. Returns its id.
     pub async fn add_interface(
         &self,
         instance: &str,
@@ -122,8 +122,7 @@ impl Cluster {
         interface
     }
 
-    /// Registers a Node for an instance that is there already, as after a kubelet that comes again under the
-    /// same name.
+    /// Registers a Node for an existing instance, as after a restart of its kubelet with the same name.
     pub async fn register(&self, node: &Node, spec: &NodeSpec) {
         let object: KubeNode =
             serde_json::from_value(object_of(node, spec)).expect("this is a Node");
@@ -137,7 +136,7 @@ impl Cluster {
         }
     }
 
-    /// Registers a Node with no other rights than those of its own kubelet, which says what it likes.
+    /// Registers a Node with only the rights of its kubelet, which may send any content.
     pub async fn register_as_kubelet(&self, node: &Node, spec: &NodeSpec) {
         let user = format!("--as=system:node:{}", node.name);
         let words = ["create", "-f", "-", &user, "--as-group=system:nodes"];
@@ -146,7 +145,7 @@ impl Cluster {
         self.wait_until_ready(&node.name).await;
     }
 
-    /// Waits until a node is Ready and nothing keeps pods away from it.
+    /// Waits until a node is Ready and has no taint that repels pods.
     pub async fn wait_until_ready(&self, name: &str) {
         let nodes = self.nodes().await;
         self.eventually(
@@ -177,7 +176,7 @@ impl Cluster {
     }
 }
 
-/// The object that a kubelet there would make.
+/// The Node object that its kubelet would create.
 fn object_of(node: &Node, spec: &NodeSpec) -> Value {
     let mut labels: BTreeMap<String, String> = [
         ("kubernetes.io/hostname", node.name.as_str()),

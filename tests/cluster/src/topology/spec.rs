@@ -7,17 +7,17 @@ use super::Subnet;
 /// The tag that keeps the VPC CNI away from an interface.
 const NO_MANAGE: &str = "node.k8s.amazonaws.com/no_manage";
 
-/// An interface that a node gets besides its primary one.
+/// An interface of a node in addition to its primary one.
 #[derive(Clone, Debug)]
 pub struct InterfaceSpec {
-    /// In which subnet.
+    /// The subnet.
     pub subnet: Subnet,
     /// Its tags; [`InterfaceSpec::new`] sets the one that keeps the VPC CNI away.
     pub tags: BTreeMap<String, String>,
 }
 
 impl InterfaceSpec {
-    /// An interface that the VPC CNI leaves alone.
+    /// An interface that the VPC CNI does not use.
     pub fn new(subnet: &Subnet) -> Self {
         Self {
             subnet: subnet.clone(),
@@ -33,7 +33,7 @@ impl InterfaceSpec {
         }
     }
 
-    /// With one more tag.
+    /// Adds a tag.
     #[must_use]
     pub fn tag(mut self, key: &str, value: &str) -> Self {
         self.tags.insert(key.to_owned(), value.to_owned());
@@ -46,17 +46,17 @@ impl InterfaceSpec {
 pub struct NodeSpec {
     /// The name of the Node.
     pub name: String,
-    /// The instance type, which says how many addresses an interface has room for. Default `m5.large`: 10.
+    /// The instance type, which decides how many addresses an interface can have. Default `m5.large`: 10.
     pub instance_type: String,
     /// The subnet of the primary interface; by default a subnet without a block.
     pub primary_subnet: Option<Subnet>,
-    /// Interfaces besides the primary one, from device index 1 on.
+    /// Interfaces in addition to the primary one, from device index 1 on.
     pub interfaces: Vec<InterfaceSpec>,
-    /// More labels.
+    /// Additional labels.
     pub labels: BTreeMap<String, String>,
-    /// How many pods fit.
+    /// The most pods on the node.
     pub pods: u32,
-    /// Wait until it is Ready and schedulable.
+    /// Whether to wait until the node is Ready and schedulable.
     pub wait: bool,
 }
 
@@ -74,20 +74,20 @@ impl NodeSpec {
         }
     }
 
-    /// With an interface in that subnet, which the VPC CNI leaves alone.
+    /// Adds an interface in that subnet, which the VPC CNI does not use.
     #[must_use]
     pub fn interface(self, subnet: &Subnet) -> Self {
         self.interface_of(InterfaceSpec::new(subnet))
     }
 
-    /// With such an interface.
+    /// Adds this interface.
     #[must_use]
     pub fn interface_of(mut self, interface: InterfaceSpec) -> Self {
         self.interfaces.push(interface);
         self
     }
 
-    /// On such an instance: `t3.micro` (2 addresses an interface), `t3.small` (4), `t3.medium` (6),
+    /// Sets the instance type: `t3.micro` (2 addresses on each interface), `t3.small` (4), `t3.medium` (6),
     /// `m5.large` (10), `m5.4xlarge` (30)...
     #[must_use]
     pub fn instance_type(mut self, kind: &str) -> Self {
@@ -95,7 +95,7 @@ impl NodeSpec {
         self
     }
 
-    /// With one more label.
+    /// Adds a label.
     #[must_use]
     pub fn label(mut self, key: &str, value: &str) -> Self {
         self.labels.insert(key.to_owned(), value.to_owned());

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use crate::cluster::Cluster;
 use crate::ec2::{REGION, element};
 
-/// A subnet, alone in a VPC of its own.
+/// A subnet in a separate VPC.
 #[derive(Clone, Debug)]
 pub struct Subnet {
     /// `subnet-...`
@@ -17,7 +17,7 @@ pub struct Subnet {
 }
 
 impl Subnet {
-    /// Interfaces get their primary addresses from the top, so that a test may speak of the low ones.
+    /// Interfaces get their primary addresses from the end of the range, so that tests can use the low addresses.
     pub(super) fn next_primary(&self) -> String {
         let mut next = self.next.lock().unwrap();
         *next -= 1;
@@ -26,7 +26,7 @@ impl Subnet {
 }
 
 impl Cluster {
-    /// Makes a subnet (and a VPC around it).
+    /// Makes a subnet and a VPC for it.
     pub async fn add_subnet(&self, cidr: &str) -> Subnet {
         let answer = self.ec2().call("CreateVpc", &[("CidrBlock", cidr)]).await;
         let vpc = element(&answer, "vpcId").expect("CreateVpc answers with an id");

@@ -1,29 +1,28 @@
-//! S2 and S4: when EC2 executes a call, the present status explains it, and no address is taken from an interface
+//! S2 and S4: when EC2 executes a call, the current status of the IP explains it. No address is taken from an interface
 //! that the status does not explain.
-
-use std::collections::BTreeMap;
 
 use libtest_mimic::Trial;
 use mooring_cluster::{AuditEvent, Mutation};
 use serde_json::{Value, json};
 
 use crate::harness::judge::rules::{ADDRESS, assign, broken, claim, names, write};
+use crate::harness::judge::writes::Writes;
 
 /// A location can be used for a claim while its inventory is younger than this (docs/design/protocol.md, section 1).
 /// With `reassign: true` an address may be taken from an interface that got it after that inventory.
 const FRESH_MS: u64 = 10_000;
 
-/// S2, S4: a status that was present when EC2 executed the call explains it. `history` has all calls with the
-/// addresses of the scene, also those of foreign clients.
-pub fn explained(mutation: &Mutation, history: &[Mutation], audit: &[AuditEvent]) {
+/// S2, S4: the status at the time when EC2 executed the call explains it. `history` has all calls with the addresses of
+/// the scene, including those of foreign clients.
+pub fn explained(mutation: &Mutation, history: &[Mutation], writes: &Writes<'_>) {
     let Some(interface) = mutation.network_interface_id.as_deref() else {
         return;
     };
     if mutation.result != "Success" {
         return;
     }
-    let statuses = in_force(mutation.unix_ms, audit);
     for address in &mutation.addresses {
+        let statuses = in_force(address, mutation.unix_ms, writes);
         let explains = |interface: &str| {
             let mut statuses = statuses.iter();
             statuses.any(|status| names(status, interface, address))
@@ -31,72 +30,59 @@ pub fn explained(mutation: &Mutation, history: &[Mutation], audit: &[AuditEvent]
         assert!(
             explains(interface),
             "S2: no status named {interface} for {address} when this call was executed: {mutation:?}; present: \
-             {:?}",
-            of(address, &statuses),
+             {statuses:?}",
         );
         let Some(taken) = mutation.found_on.get(address) else {
             continue;
         };
         assert!(
             explains(taken) || assigned_recently(address, taken, mutation, history),
-            "S4: {address} was taken from {taken}, which no status named: {mutation:?}; present: {:?}",
-            of(address, &statuses),
+            "S4: {address} was taken from {taken}, which no status named: {mutation:?}; present: {statuses:?}",
         );
     }
 }
 
 /// S4: a call that may take the address from another interface is for an IP with `reassign: true`.
-pub fn may_steal(mutation: &Mutation, audit: &[AuditEvent]) {
+pub fn may_steal(mutation: &Mutation, writes: &Writes<'_>) {
     if mutation.allow_reassignment != Some(true) {
         return;
     }
     for address in &mutation.addresses {
-        let says_so = |event: &AuditEvent| {
-            event.resource == "ips"
-                && event.is_write()
-                && event.response["spec"]["reassign"] == true
+        let says_so = |event: &&AuditEvent| {
+            event.response["spec"]["reassign"] == true
                 && event.response["status"]["address"] == *address
         };
         assert!(
-            audit.iter().any(says_so),
+            writes.of_ips_naming(address).flatten().any(says_so),
             "S4: no IP of {address} ever had reassign: true, and this call could take it from any interface: {mutation:?}"
         );
     }
 }
 
-/// The statuses that could be present at a moment: for each IP the last one that was surely written, and those
-/// whose write was in progress.
-fn in_force(at: u64, audit: &[AuditEvent]) -> Vec<&Value> {
+/// The statuses that could be stored at this time: for each IP that ever named the address, the last one that was
+/// certainly written, and those whose write was in progress.
+fn in_force<'a>(address: &str, at: u64, writes: &Writes<'a>) -> Vec<&'a Value> {
     let millis = |time: jiff::Timestamp| u64::try_from(time.as_millisecond()).unwrap_or_default();
-    let mut of_ip: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
-    for event in audit {
-        let uid = event.response["metadata"]["uid"].as_str();
-        let (true, true, Some(uid)) = (event.resource == "ips", event.is_write(), uid) else {
-            continue;
-        };
-        // The answers to the garbage collector have only metadata.
-        let whole = event.response["kind"] != "PartialObjectMetadata";
-        if !whole || millis(event.received) > at {
-            continue;
+    let stored = |of_ip: &[&'a AuditEvent]| {
+        let mut statuses = Vec::new();
+        for event in of_ip {
+            // The responses to the garbage collector contain only metadata.
+            let whole = event.response["kind"] != "PartialObjectMetadata";
+            if !whole || millis(event.received) > at {
+                continue;
+            }
+            if millis(event.answered) < at {
+                statuses.clear();
+            }
+            statuses.push(&event.response["status"]);
         }
-        let statuses = of_ip.entry(uid).or_default();
-        if millis(event.answered) < at {
-            statuses.clear();
-        }
-        statuses.push(&event.response["status"]);
-    }
-    of_ip.into_values().flatten().collect()
+        statuses
+    };
+    writes.of_ips_naming(address).flat_map(stored).collect()
 }
 
-/// The present statuses that contain an address, for the message of a failure.
-fn of<'a>(address: &str, statuses: &[&'a Value]) -> Vec<&'a Value> {
-    let named = statuses
-        .iter()
-        .filter(|status| status.to_string().contains(address));
-    named.copied().collect()
-}
-
-/// With `reassign: true` the last inventory is used: it did not show the address on this interface yet.
+/// Did the interface get the address so recently that the last inventory may not show it yet? With `reassign: true` a
+/// call can then take it.
 fn assigned_recently(
     address: &str,
     interface: &str,
@@ -118,16 +104,13 @@ fn assigned_recently(
 pub fn scenes() -> Vec<Trial> {
     let kept: fn() = || {
         let audit = [claim(1), moved(2)];
-        explained(&assign(1), &[], &audit);
-        explained(&unassign(4), &[], &audit);
-        explained(&takes(5, "eni-1"), &[], &audit);
-        explained(
-            &takes(5, "eni-9"),
-            &[by_other(3, "eni-9")],
-            &[claim(1), moved(2)],
-        );
-        may_steal(&takes(5, "eni-1"), &[reassigning(moved(2))]);
-        may_steal(&assign(5), &[moved(2)]);
+        let writes = Writes::of(&audit);
+        explained(&assign(1), &[], &writes);
+        explained(&unassign(4), &[], &writes);
+        explained(&takes(5, "eni-1"), &[], &writes);
+        explained(&takes(5, "eni-9"), &[by_other(3, "eni-9")], &writes);
+        may_steal(&takes(5, "eni-1"), &Writes::of(&[reassigning(moved(2))]));
+        may_steal(&assign(5), &Writes::of(&[moved(2)]));
     };
     vec![
         Trial::test(
@@ -140,14 +123,18 @@ pub fn scenes() -> Vec<Trial> {
         broken(
             "harness::judge::explained::an_address_taken_from_a_foreign_interface_is_found",
             || {
-                explained(&takes(5, "eni-9"), &[], &[claim(1), moved(2)]);
+                explained(&takes(5, "eni-9"), &[], &Writes::of(&[claim(1), moved(2)]));
             },
         ),
         broken(
             "harness::judge::explained::an_address_taken_from_an_old_foreign_place_is_found",
             || {
                 let long_ago = [by_other(3, "eni-9")];
-                explained(&takes(60, "eni-9"), &long_ago, &[claim(1), moved(2)]);
+                explained(
+                    &takes(60, "eni-9"),
+                    &long_ago,
+                    &Writes::of(&[claim(1), moved(2)]),
+                );
             },
         ),
         broken(
@@ -155,23 +142,27 @@ pub fn scenes() -> Vec<Trial> {
             || {
                 let mut taken = takes(5, "eni-9");
                 taken.allow_reassignment = Some(false);
-                explained(&taken, &[by_other(3, "eni-9")], &[claim(1), moved(2)]);
+                explained(
+                    &taken,
+                    &[by_other(3, "eni-9")],
+                    &Writes::of(&[claim(1), moved(2)]),
+                );
             },
         ),
         broken(
             "harness::judge::explained::a_reassigning_call_without_an_ip_that_allows_it_is_found",
-            || may_steal(&takes(5, "eni-1"), &[claim(1), moved(2)]),
+            || may_steal(&takes(5, "eni-1"), &Writes::of(&[claim(1), moved(2)])),
         ),
         broken(
             "harness::judge::explained::an_unassign_after_the_status_was_cleared_is_found",
             || {
-                explained(&unassign(4), &[], &[claim(1), cleared(2)]);
+                explained(&unassign(4), &[], &Writes::of(&[claim(1), cleared(2)]));
             },
         ),
         broken(
             "harness::judge::explained::an_assign_of_a_former_claim_is_found",
             || {
-                explained(&assign(4), &[], &[claim(1), cleared(2)]);
+                explained(&assign(4), &[], &Writes::of(&[claim(1), cleared(2)]));
             },
         ),
         broken(
@@ -179,7 +170,7 @@ pub fn scenes() -> Vec<Trial> {
             || {
                 let mut forgetful = moved(2);
                 forgetful.response["status"]["previous"] = json!([]);
-                explained(&takes(5, "eni-1"), &[], &[claim(1), forgetful]);
+                explained(&takes(5, "eni-1"), &[], &Writes::of(&[claim(1), forgetful]));
             },
         ),
     ]

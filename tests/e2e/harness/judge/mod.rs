@@ -1,8 +1,9 @@
-//! The judge: it checks in the histories of EC2 and of the API server what must be true at every moment of a
-//! scene. At the end of the scene nothing may be left over.
+//! The judge: checks the invariants of a scene (S1 to S4) in the histories of EC2 and of the API server. At the end of
+//! the scene nothing may be left over.
 
 pub mod explained;
 pub mod rules;
+pub mod writes;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
@@ -15,10 +16,11 @@ use mooring_cluster::{AuditEvent, Mutation};
 
 use crate::harness::judge::explained::{explained, may_steal};
 use crate::harness::judge::rules::{claimed_before, gate_false_before, not_empty, one_holder};
+use crate::harness::judge::writes::Writes;
 use crate::harness::scene::{SOON, Scene};
 
-/// Objects are deleted with this number of requests at a time: the review of a block that is deleted lists all IPs, and
-/// the API server answers such a list after up to 100 ms.
+/// The number of concurrent deletions: the review of a deleted block lists all IPs, and such a list takes the API
+/// server up to 100 ms.
 const SIDE_BY_SIDE: usize = 8;
 
 impl Scene {
@@ -36,7 +38,7 @@ impl Scene {
         history
     }
 
-    /// The audit log since the start of the scene, in the order of etcd.
+    /// The audit log since the start of the scene, in the order of the writes in etcd.
     pub fn audit(&self) -> Vec<AuditEvent> {
         let (events, _) = self.cluster().audit_naming(&self.name, self.audit_mark);
         in_order(events)
@@ -55,11 +57,12 @@ impl Scene {
         }
         let spans = one_holder(&audit, &self.name);
         self.judge_rights(&audit).await;
+        let writes = Writes::of(&audit);
         for mutation in &mutations {
-            claimed_before(mutation, &audit);
+            claimed_before(mutation, &writes);
             gate_false_before(mutation, &spans);
-            explained(mutation, &history, &audit);
-            may_steal(mutation, &audit);
+            explained(mutation, &history, &writes);
+            may_steal(mutation, &writes);
         }
     }
 
@@ -120,19 +123,19 @@ impl Scene {
             .await;
     }
 
-    /// Deletes an object that is left, and returns what is known of it. None: there is none of this name.
+    /// Deletes an object, and returns its state for a failure message. None if it does not exist.
     async fn delete_left(&self, kind: &str, name: &str) -> Option<String> {
         let object = self.get(kind, name).await?;
         if !object["metadata"]["deletionTimestamp"].is_null() {
             return Some(format!("being deleted: {object}"));
         }
-        // On a busy machine the webhook can answer that the request is to be tried again.
+        // On a busy machine the webhook can ask for a retry, so an error is only reported.
         let deleted = self.api(kind).delete(name, &DeleteParams::default()).await;
         let answer = deleted.map_or_else(|error| error.to_string(), |_| "deleted".to_owned());
         Some(format!("{answer}: {object}"))
     }
 
-    /// Addresses that the scene assigned as a foreign client: they may stay.
+    /// Addresses that the scene assigned as a foreign client. They may stay.
     async fn foreign_addresses(&self) -> BTreeSet<String> {
         let foreign = self.foreign.lock().unwrap().clone();
         let mutations = self.mutations().await.into_iter();
@@ -145,8 +148,8 @@ impl Scene {
     }
 }
 
-/// Sorts the audit log by resourceVersion, which is the order of the writes in etcd: the audit log is in the order
-/// of the answers. Entries without a change stay at their place.
+/// Sorts the audit log by resourceVersion, which is the order of the writes in etcd. (The log itself is in the order of
+/// the responses.) Entries that are not writes keep their place.
 pub fn in_order(events: Vec<AuditEvent>) -> Vec<AuditEvent> {
     let mut last = 0_u64;
     let mut keyed: Vec<(u64, AuditEvent)> = Vec::with_capacity(events.len());

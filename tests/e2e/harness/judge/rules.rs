@@ -8,12 +8,13 @@ use mooring_cluster::{AuditEvent, Mutation};
 use serde_json::{Value, json};
 
 use crate::harness::expectations::{GATE, condition};
+use crate::harness::judge::writes::Writes;
 
 fn text<'a>(object: &'a Value, pointer: &str) -> Option<&'a str> {
     object.pointer(pointer).and_then(Value::as_str)
 }
 
-/// With this answer the object is gone, not only marked as deleted.
+/// Does this response mean that the object is gone, not only marked for deletion?
 pub fn is_end(event: &AuditEvent) -> bool {
     event.verb == "delete"
         && event.subresource.is_empty()
@@ -25,7 +26,7 @@ pub fn is_end(event: &AuditEvent) -> bool {
                 == Some(&0.into()))
 }
 
-/// A period in which the gate of a pod was surely `True`: from the answer to the write of `True` to the request
+/// A period in which the gate of a pod was certainly `True`: from the response to the write of `True` until the request
 /// that ended it.
 pub struct Span {
     pod: String,
@@ -114,30 +115,29 @@ pub fn gate_false_before(mutation: &Mutation, spans: &[Span]) {
 
 /// S2, S3: before EC2 executed the call, a write of the status of the IP named this interface, and the pod of the
 /// claim was bound to the node of the claim.
-pub fn claimed_before(mutation: &Mutation, audit: &[AuditEvent]) {
+pub fn claimed_before(mutation: &Mutation, writes: &Writes<'_>) {
     let Some(interface) = mutation.network_interface_id.as_deref() else {
         return;
     };
     for address in &mutation.addresses {
-        let explains = |event: &&AuditEvent| {
-            event.resource == "ips"
-                && event.is_write()
-                && u64::try_from(event.received.as_millisecond()).unwrap_or_default()
-                    <= mutation.unix_ms
+        let explains = |event: &&&AuditEvent| {
+            u64::try_from(event.received.as_millisecond()).unwrap_or_default() <= mutation.unix_ms
                 && names(&event.response["status"], interface, address)
         };
-        let claim = audit.iter().rev().find(explains).unwrap_or_else(|| {
+        let claims = writes.of_ips_naming(address);
+        let claims = claims.filter_map(|of_ip| of_ip.iter().rev().find(explains));
+        let claim = claims.max_by_key(|claim| claim.received).unwrap_or_else(|| {
             panic!("S3: {mutation:?} was executed, and before it no status named {interface} for {address}")
         });
         let status = &claim.response["status"];
         let is_target = status["networkInterfaceID"] == interface;
         if mutation.action.starts_with("Assign") && is_target {
-            bound_there(status, audit);
+            bound_there(status, writes);
         }
     }
 }
 
-/// Does the status explain the address on this interface?
+/// Does the status name this interface as the place, or a previous place, of the address?
 pub fn names(status: &Value, interface: &str, address: &str) -> bool {
     (status["networkInterfaceID"] == interface && status["address"] == address)
         || status["previous"].as_array().is_some_and(|previous| {
@@ -148,18 +148,12 @@ pub fn names(status: &Value, interface: &str, address: &str) -> bool {
 }
 
 /// S2: the pod of a claim was bound to the node of the claim.
-fn bound_there(status: &Value, audit: &[AuditEvent]) {
+fn bound_there(status: &Value, writes: &Writes<'_>) {
     let (Some(uid), Some(node)) = (status["podUID"].as_str(), status["node"].as_str()) else {
         panic!("S2: an Assign with a claim that has no pod or no node: {status}");
     };
-    let bound = audit.iter().any(|event| {
-        event.resource == "pods"
-            && event.is_write()
-            && text(&event.response, "/metadata/uid") == Some(uid)
-            && text(&event.response, "/spec/nodeName") == Some(node)
-    });
     assert!(
-        bound,
+        writes.was_bound(uid, node),
         "S2: pod {uid} was never on {node}, which the claim names: {status}"
     );
 }
@@ -185,10 +179,10 @@ pub fn scenes() -> Vec<Trial> {
             one_holder(&[claim(0), gate(1, "one"), gate(2, "two")], "scene");
         }),
         ("a_call_without_a_claim_is_found", || {
-            claimed_before(&assign(5), &[gate(1, "one")]);
+            claimed_before(&assign(5), &Writes::of(&[gate(1, "one")]));
         }),
         ("a_claim_after_the_call_is_found", || {
-            claimed_before(&assign(5), &[bound(0), claim(9)]);
+            claimed_before(&assign(5), &Writes::of(&[bound(0), claim(9)]));
         }),
         ("a_call_while_a_gate_is_true_is_found", || {
             let spans = one_holder(&[claim(0), gate(1, "one")], "scene");
@@ -212,7 +206,7 @@ pub fn scenes() -> Vec<Trial> {
         "e2e::harness::judge::rules::a_history_that_keeps_the_rules_passes",
         || {
             let audit = [bound(0), claim(1), by_mooring(gate(7, "one"))];
-            claimed_before(&assign(5), &audit);
+            claimed_before(&assign(5), &Writes::of(&audit));
             gate_false_before(&assign(5), &one_holder(&audit, "scene"));
             let closed_before = [claim(0), gate(1, "one"), closed(4, "one")];
             gate_false_before(&assign(5), &one_holder(&closed_before, "scene"));
@@ -255,6 +249,7 @@ pub fn write(second: i64, resource: &str, name: &str, response: Value) -> AuditE
         name: name.to_owned(),
         uri: String::new(),
         code: 200,
+        causes: Vec::new(),
         received: at,
         answered: at,
         request: Value::Null,

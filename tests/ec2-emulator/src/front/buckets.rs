@@ -1,4 +1,4 @@
-//! Token buckets, one an action, as EC2 throttles an account (EC2 API reference, "Request throttling").
+//! Token buckets, one for each action, as EC2 throttles an account (EC2 API reference, "Request throttling").
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,29 +8,29 @@ use serde::{Deserialize, Serialize};
 use crate::wire::Action;
 use crate::wire::action::Kind;
 
-/// How large a bucket is and how fast it fills.
+/// The size of a bucket and its refill rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Size {
-    /// As many calls at once, from a full bucket.
+    /// The number of calls that a full bucket allows at once.
     pub size: u32,
-    /// As many a second after that.
+    /// The number of calls per second after that.
     pub refill_per_second: u32,
 }
 
-/// Which bucket a call draws from.
+/// The key of a bucket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Bucket {
     /// The action.
     pub action: Action,
-    /// Whether the call is filtered or paged, or names what it wants. Only a Describe of interfaces or
-    /// instances that is not has a bucket of its own.
+    /// Is the call filtered or paged, or does it name its objects? A Describe of interfaces or instances without any of
+    /// these has a separate bucket.
     pub narrowed: bool,
 }
 
 impl Bucket {
-    /// EC2's own size for it. Actions without a line in its table share the size for all that change
-    /// something.
+    /// The size that EC2 documents. Mutating actions without a row in the EC2 table have its common size for mutating
+    /// actions.
     #[must_use]
     pub fn default_size(self) -> Size {
         let (size, refill_per_second) = match self.action {
@@ -70,7 +70,7 @@ impl TokenBuckets {
         self.levels.retain(|bucket, _| bucket.action != action);
     }
 
-    /// The sizes that differ from EC2's.
+    /// The sizes that differ from those of EC2.
     #[must_use]
     pub const fn sizes(&self) -> &BTreeMap<Action, Size> {
         &self.sizes
@@ -81,7 +81,7 @@ impl TokenBuckets {
         self.levels.clear();
     }
 
-    /// Leaves this number of calls in the buckets of an action at the time `now`; they refill from there.
+    /// Sets the number of calls in the buckets of an action at the time `now`. They refill from there.
     pub fn leave(&mut self, action: Action, tokens: u32, now: Duration) {
         for narrowed in [false, true] {
             let level = Level {
@@ -92,7 +92,7 @@ impl TokenBuckets {
         }
     }
 
-    /// Draws one call at the time `now`; false: there was none left.
+    /// Takes one call at the time `now`. False if none is left.
     pub fn draw(&mut self, bucket: Bucket, now: Duration) -> bool {
         let size = self
             .sizes
@@ -104,7 +104,8 @@ impl TokenBuckets {
             thousandths: full,
             at: now,
         });
-        // One a second is one thousandth a millisecond. Only whole milliseconds are taken off the clock.
+        // A rate of one per second is one thousandth per millisecond. Only whole milliseconds are consumed, so no
+        // fraction is lost.
         let passed = super::millis(now.saturating_sub(level.at));
         let refill = passed.saturating_mul(u64::from(size.refill_per_second));
         level.thousandths = level.thousandths.saturating_add(refill).min(full);

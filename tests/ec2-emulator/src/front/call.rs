@@ -1,4 +1,4 @@
-//! The way of a call: bucket, latency, fault, execution, answer.
+//! Processes a call: bucket, latency, fault, execution, answer.
 
 use std::time::Duration;
 
@@ -35,14 +35,14 @@ enum Fate {
     DroppedAfter,
 }
 
-/// A call on its way.
+/// A call in progress.
 struct Incoming {
     action: Action,
     form: Form,
     request_id: String,
 }
 
-/// Whether this is the first execution of a call or its repetition.
+/// Is this the first execution of a call or its repetition?
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Turn {
     First,
@@ -50,7 +50,7 @@ enum Turn {
 }
 
 impl Emulator {
-    /// Takes a call from its body to its answer, and counts it.
+    /// Processes a call from its body to its answer, and counts it.
     pub(super) async fn call(&self, body: &[u8]) -> Answer {
         let form = Form::parse(body);
         let named = form.text("Action").unwrap_or("(none)").to_owned();
@@ -121,7 +121,7 @@ impl Emulator {
         self.suffer(call, id, effect).await
     }
 
-    /// A call that a fault has struck.
+    /// Applies a fault to a call.
     async fn suffer(&self, call: &Incoming, fault: u64, effect: Effect) -> Fate {
         match effect {
             Effect::Drop { when: When::Before } => Fate::DroppedBefore,
@@ -181,11 +181,11 @@ impl Emulator {
         let since_ms = millis(self.now());
         let shown = HeldCall::new(fault, when, call.action, &call.form, since_ms);
         let released = self.lock().faults.held.hold(shown);
-        // The other end is only dropped with the emulator itself.
+        // The sender is dropped only with the emulator itself.
         released.await.unwrap_or(Release::Drop)
     }
 
-    /// Executes a call against the rules, now.
+    /// Executes a call with the rules of EC2, immediately.
     fn execute(&self, incoming: &Incoming, turn: Turn) -> Result<String, Refusal> {
         let Incoming {
             action,
@@ -199,7 +199,7 @@ impl Emulator {
         }
         let mut guard = self.lock();
         let inside = &mut *guard;
-        // Taken under the lock, so that the order of the times is the order of the executions.
+        // Read while the lock is held, so that the order of the times is the order of the executions.
         let now = self.now();
         let lag = inside.settings.lag();
         let write = |ec2: &_, response| {

@@ -15,7 +15,7 @@ use super::Emulator;
 use super::faults::{FaultOrder, ReleaseOrder};
 use super::settings::Changes;
 
-/// An order that was not carried out, and why.
+/// A refused request, with the reason.
 struct Refused(StatusCode, String);
 
 impl IntoResponse for Refused {
@@ -142,7 +142,7 @@ async fn release(
     Ok(Json(json!({ "released": released })))
 }
 
-/// Status checks of an instance fail since then, or pass.
+/// Sets since when the status checks of an instance fail. Without a time they pass.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ImpairedOrder {

@@ -20,13 +20,13 @@ pub mod outcome {
 pub struct Counters(BTreeMap<String, BTreeMap<String, u64>>);
 
 impl Counters {
-    /// One call more.
+    /// Counts one call.
     pub fn count(&mut self, action: &str, outcome: &str) {
         let outcomes = self.0.entry(action.to_owned()).or_default();
         *outcomes.entry(outcome.to_owned()).or_default() += 1;
     }
 
-    /// All at nought.
+    /// Resets all counters to zero.
     pub fn reset(&mut self) {
         self.0.clear();
     }

@@ -1,4 +1,4 @@
-//! Every mutation that was executed, in the order in which EC2 executed them.
+//! Every executed mutation, in the order of execution.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -14,7 +14,7 @@ use crate::wire::Action;
 /// before) are in the counters only.
 #[derive(Debug, Clone, Serialize)]
 pub struct Entry {
-    /// 1, 2, 3 and so on, in the order of execution.
+    /// 1, 2, 3 and so on in the order of execution.
     pub sequence: u64,
     /// Milliseconds since the emulator started, on the monotonic clock.
     pub at_ms: u64,
@@ -34,7 +34,7 @@ pub struct Entry {
     /// `AllowReassignment`, of an Assign.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow_reassignment: Option<bool>,
-    /// The other interface that had an address when an Assign was executed, whether or not it lost it.
+    /// For each address of an Assign: the other interface that had it at the execution, whether or not it lost it.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub found_on: BTreeMap<Ipv4Addr, String>,
     /// The attachment that the call names, or that it created.
@@ -49,7 +49,7 @@ pub struct Entry {
     pub repeated: bool,
 }
 
-/// When something was executed.
+/// The time of an execution.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
     /// Milliseconds since the emulator started.
@@ -58,19 +58,19 @@ pub struct Moment {
     pub unix_ms: u64,
 }
 
-/// All of them.
+/// All entries.
 #[derive(Debug, Clone, Default)]
 pub struct History(Vec<Entry>);
 
 impl History {
-    /// Those with a sequence number above `since`.
+    /// The entries with a sequence number above `since`.
     #[must_use]
     pub fn since(&self, since: u64) -> &[Entry] {
         let skipped = usize::try_from(since).unwrap_or(usize::MAX);
         self.0.get(skipped..).unwrap_or_default()
     }
 
-    /// Adds what is known before the execution; `ec2` is the state before.
+    /// Creates an entry with what is known before the execution. `ec2` is the state before it.
     #[must_use]
     pub fn begin(
         ec2: &Ec2,
@@ -98,7 +98,7 @@ impl History {
         entry
     }
 
-    /// Adds the outcome, and keeps the entry.
+    /// Adds the outcome, and stores the entry.
     pub fn end(&mut self, mut entry: Entry, result: &Result<Changed, Ec2Error>) {
         match result {
             Ok(changed) => {

@@ -6,26 +6,26 @@ use std::time::Duration;
 
 use crate::state::Ec2;
 
-/// The states of the last `lag`, and the one before.
+/// The states within the last `lag`, and the state before them.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshots {
-    /// Each with the time from which it holds; never two of one time.
+    /// Each state with the time from which it is valid.
     states: VecDeque<(Duration, Arc<Ec2>)>,
 }
 
 impl Snapshots {
-    /// The state is this one from `now` on.
+    /// Stores the state that is valid from `now` on.
     pub fn record(&mut self, now: Duration, lag: Duration, state: &Ec2) {
         if self.states.is_empty() {
-            // Before the first change there was nothing.
+            // Before the first change EC2 was empty.
             self.states.push_back((Duration::ZERO, Arc::default()));
         }
         self.states.push_back((now, Arc::new(state.clone())));
         self.forget(now, lag);
     }
 
-    /// What a Describe shows at `now`: the state of `lag` ago. A lag that was raised reaches back no
-    /// further than what was still known: the state stands still until that much time has passed.
+    /// The state that a Describe shows at `now`: the state at `now - lag`. After an increase of the lag, older states
+    /// are no longer stored, so the shown state does not change until that much time has passed.
     pub fn seen(&mut self, now: Duration, lag: Duration) -> Arc<Ec2> {
         self.forget(now, lag);
         self.states

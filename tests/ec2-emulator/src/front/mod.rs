@@ -1,5 +1,5 @@
-//! What a client of EC2 has to live with, around the rules: throttling, latency, a Describe that lags,
-//! faults, and the counters and the history that tests read.
+//! The behaviour of EC2 around the rules: throttling, latency, Describe lag and faults. Also the counters and the
+//! history that tests read.
 
 pub mod buckets;
 mod call;
@@ -25,14 +25,14 @@ use settings::Settings;
 
 pub use serve::serve;
 
-/// EC2 as it is seen over HTTP. Clones are the same one.
+/// EC2 with its behaviour over HTTP. Clones share the same state.
 #[derive(Debug, Clone)]
 pub struct Emulator {
     inside: Arc<Mutex<Inside>>,
     started: Instant,
 }
 
-/// The mutable state, behind one lock that is never held across a wait.
+/// The mutable state, behind one lock that is never held across an await.
 #[derive(Debug, Default)]
 struct Inside {
     ec2: Ec2,
@@ -58,7 +58,8 @@ impl Emulator {
         }
     }
 
-    /// A panic elsewhere leaves nothing half done: each change of the state is a single assignment.
+    /// Ignores a poisoned lock: a panic leaves no partial change, because each change of the state is a single
+    /// assignment.
     fn lock(&self) -> MutexGuard<'_, Inside> {
         self.inside.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -69,7 +70,7 @@ impl Emulator {
     }
 }
 
-/// Milliseconds since 1970, for people who lay two logs side by side.
+/// Milliseconds since 1970, to compare the history with other logs.
 fn unix_ms() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)

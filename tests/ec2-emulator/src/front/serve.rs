@@ -19,14 +19,14 @@ use tokio::net::TcpListener;
 use super::call::Answer;
 use super::{Emulator, control_api};
 
-/// How long to wait when no connection can be taken (no file descriptor is left, say).
+/// The wait after a failed accept, for example when no file descriptor is left.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Marks an answer that is not to be sent: the connection is closed instead.
+/// Marks an answer that must not be sent. The connection is closed instead.
 #[derive(Debug, Clone, Copy)]
 struct Close;
 
-/// A fault wants the connection closed without an answer.
+/// The error that closes the connection without an answer, for a fault.
 #[derive(Debug, thiserror::Error)]
 #[error("closed by a fault")]
 struct Closed;
@@ -61,7 +61,7 @@ where
     TokioIo<T>: hyper::rt::Read + hyper::rt::Write + Unpin,
 {
     let service = TowerToHyperService::new(router);
-    // hyper closes the connection without a response if its service fails, as the fault needs.
+    // If the service fails, hyper closes the connection without a response. The fault needs that.
     let closing = service_fn(move |request: Request<Incoming>| {
         let answer = service.call(request);
         async move {
@@ -77,7 +77,7 @@ where
 
 /// The EC2 Query protocol.
 async fn query(State(emulator): State<Emulator>, body: Bytes) -> Response<Body> {
-    // A task of its own: a call continues after its client has stopped waiting, as in EC2.
+    // A separate task: as in EC2, a call continues after its client has stopped waiting.
     let call = tokio::spawn(async move { emulator.call(&body).await });
     match call.await {
         Ok(Answer::Xml { status, body }) => {

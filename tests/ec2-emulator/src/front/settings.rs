@@ -9,14 +9,14 @@ use crate::wire::Action;
 
 use super::buckets::Size;
 
-/// How EC2 behaves when no fault is asked for.
+/// The behaviour of EC2 without faults.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Settings {
     /// The age of the answer of a Describe in milliseconds.
     pub lag_ms: u64,
-    /// How long each call takes before it is executed.
+    /// The time that each call takes before it is executed.
     pub latency_ms: Latency,
-    /// Whether calls are throttled.
+    /// Are calls throttled?
     pub token_buckets: bool,
 }
 
@@ -49,7 +49,7 @@ impl Settings {
         Duration::from_millis(self.lag_ms)
     }
 
-    /// How long a call takes before it is executed.
+    /// The time that a call takes before it is executed.
     #[must_use]
     pub fn latency(&self, action: Action) -> Duration {
         let latency = &self.latency_ms;
@@ -63,14 +63,14 @@ impl Settings {
 pub struct Changes {
     /// See [`Settings::lag_ms`].
     pub lag_ms: Option<u64>,
-    /// See [`Settings::latency_ms`]; given, it replaces the whole.
+    /// See [`Settings::latency_ms`]. It replaces the whole value.
     pub latency_ms: Option<Latency>,
-    /// See [`Settings::token_buckets`]; buckets that are turned on are full.
+    /// See [`Settings::token_buckets`]. Buckets are full when they are turned on.
     pub token_buckets: Option<bool>,
-    /// Other sizes than EC2's, by action; both buckets of a Describe get the same.
+    /// Sizes that differ from those of EC2, by action. Both buckets of a Describe get the same size.
     #[serde(default)]
     pub bucket_sizes: BTreeMap<Action, Size>,
-    /// How many calls the buckets of an action have left now, at most their size.
+    /// The number of calls that are left in the buckets of an action now, at most their size.
     #[serde(default)]
     pub tokens: BTreeMap<Action, u32>,
 }

@@ -1,7 +1,7 @@
 //! `AssignPrivateIpAddresses` and `UnassignPrivateIpAddresses`.
 //!
-//! EC2 API reference: a batch is all or nothing; without `AllowReassignment` an address that is on
-//! another interface is refused, and this refusal is the only fence between two callers.
+//! EC2 API reference: a batch is all or nothing. Without `AllowReassignment` an address on another interface is
+//! refused. This refusal is the only protection between two callers.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -48,7 +48,7 @@ impl Ec2 {
                 losers.insert(holder.id);
             }
         }
-        // Addresses that it already has need no room, so a repeated call succeeds on a full interface.
+        // Addresses that the interface already has need no room, so a repeated call succeeds on a full interface.
         let added = addresses.difference(&interface.secondary).count();
         if interface.slots() + added > self.address_limit(interface)? {
             return Err(no_room());
@@ -66,7 +66,7 @@ impl Ec2 {
         })
     }
 
-    /// The sentences are not confirmed on a real account.
+    /// The error messages are not confirmed on a real account.
     pub(super) fn unassign(
         &mut self,
         id: NetworkInterfaceId,
@@ -95,7 +95,7 @@ impl Ec2 {
         Ok(Changed::Done)
     }
 
-    /// How many addresses the interface may have, by the type of the instance it is attached to.
+    /// The maximum number of addresses of the interface, by the type of the instance that it is attached to.
     ///
     /// # Errors
     /// `InvalidInstanceID.NotFound`

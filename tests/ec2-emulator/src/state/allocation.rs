@@ -1,4 +1,4 @@
-//! Which address a new interface gets.
+//! Chooses the address of a new interface.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -10,8 +10,8 @@ use super::objects::{NetworkInterface, Subnet};
 use super::prefixes::addresses_of;
 
 impl Ec2 {
-    /// The interface that has the address in this subnet. Addresses are unique within a VPC, whose
-    /// subnets do not overlap: so within a subnet.
+    /// The interface that has the address in this subnet. Addresses are unique within a subnet, because they are unique
+    /// within a VPC and its subnets do not overlap.
     #[must_use]
     pub fn holder(&self, subnet: SubnetId, address: Ipv4Addr) -> Option<&NetworkInterface> {
         self.interfaces
@@ -19,8 +19,8 @@ impl Ec2 {
             .find(|interface| interface.subnet == subnet && interface.has(address))
     }
 
-    /// The primary address of a new interface: the one asked for, or else the lowest that is free.
-    /// EC2 chooses at random; the lowest is as good a choice, and the same each time.
+    /// The primary address of a new interface: the requested one, or else the lowest free one. EC2 chooses at random.
+    /// The lowest one is deterministic.
     pub(super) fn primary_for(
         &self,
         subnet: &Subnet,
@@ -62,7 +62,7 @@ impl Ec2 {
         Ok(free)
     }
 
-    /// How many addresses of a subnet are free.
+    /// The number of free addresses of a subnet.
     #[must_use]
     pub fn free_count(&self, subnet: &Subnet) -> usize {
         subnet
@@ -82,8 +82,8 @@ impl Ec2 {
     }
 }
 
-/// An address must lie in the interface's own subnet and not be AWS's own. The sentence about the
-/// reserved range is not confirmed on a real account.
+/// Checks that an address is in the subnet of the interface and not reserved by AWS. The message about the reserved
+/// range is not confirmed on a real account.
 pub(super) fn check_range(subnet: &Subnet, address: Ipv4Addr) -> Result<(), Ec2Error> {
     let refuse = |why: &str| {
         Err(Ec2Error::new(

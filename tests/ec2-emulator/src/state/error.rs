@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// An error code of EC2 that a rule of the state machine can give (EC2 API reference, Error codes).
+/// The error codes of EC2 that the rules of the state machine use (EC2 API reference, Error codes).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Code {
     /// An interface would exceed the limit of the instance type.
@@ -21,7 +21,7 @@ pub enum Code {
     InterfaceInUse,
     /// No such network interface.
     InterfaceNotFound,
-    /// Parameters that do not go together.
+    /// Parameters that cannot be combined.
     InvalidParameterCombination,
     /// A value that EC2 understood and refuses.
     InvalidParameterValue,
@@ -35,7 +35,7 @@ pub enum Code {
     VpcNotFound,
     /// A VPC must be between /16 and /28.
     VpcRange,
-    /// The primary interface cannot be detached, and the like.
+    /// The operation is not allowed, for example a detach of the primary interface.
     OperationNotPermitted,
     /// The interface has no room.
     PrivateIpAddressLimitExceeded,
@@ -77,14 +77,14 @@ impl fmt::Display for Code {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct Ec2Error {
-    /// The code that a program decides by.
+    /// The error code, for programs.
     pub code: Code,
-    /// The sentence that a person reads; some conditions share one code and differ only here.
+    /// The message, for people. Some conditions have the same code and differ only in the message.
     pub message: String,
 }
 
 impl Ec2Error {
-    /// A refusal with this code and sentence.
+    /// A refusal with this code and message.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self {
             code,

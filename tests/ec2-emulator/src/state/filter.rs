@@ -57,12 +57,12 @@ pub enum SubnetField {
     Tag(String),
 }
 
-/// A field and the patterns of which one must match; `*` and `?` are wildcards.
+/// A field and patterns, of which one must match. `*` and `?` are wildcards.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Filter<F> {
     /// The field.
     pub field: F,
-    /// Of which one must match.
+    /// The patterns.
     pub values: Vec<String>,
 }
 
@@ -165,7 +165,7 @@ fn tag(tags: &Tags, key: &str) -> Vec<String> {
     tags.get(key).cloned().into_iter().collect()
 }
 
-/// `*` is any text, `?` any one character (EC2 User Guide, "Filter your resources").
+/// Matches a pattern: `*` is any text, `?` is any single character (EC2 User Guide, "Filter your resources").
 fn glob(pattern: &str, text: &str) -> bool {
     let Some(first) = pattern.chars().next() else {
         return text.is_empty();

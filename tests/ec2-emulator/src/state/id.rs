@@ -3,13 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// Why a text names no resource.
+/// The reasons why a text is not the id of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IdError {
     /// Not of the form `prefix-` and 8 or 17 hexadecimal digits.
     #[error("malformed")]
     Malformed,
-    /// Well formed, but no counter of ours reaches it, so that nothing can have this name.
+    /// Well formed, but the emulator never issues such a number, so no resource has this id.
     #[error("never issued")]
     NeverIssued,
 }
@@ -21,7 +21,7 @@ fn digits(text: &str, prefix: &str) -> Result<u64, IdError> {
         .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
     match digits.len() {
         17 if hexadecimal => u64::from_str_radix(digits, 16).map_err(|_| IdError::NeverIssued),
-        // The short form of accounts from before 2018.
+        // The short form of ids in accounts from before 2018.
         8 if hexadecimal => Err(IdError::NeverIssued),
         _ => Err(IdError::Malformed),
     }

@@ -1,12 +1,12 @@
-//! How many interfaces and addresses an instance may have, by its type.
+//! The limits of interfaces and addresses of an instance, by its type.
 
 use std::fmt;
 use std::str::FromStr;
 
 macro_rules! types {
     ($($variant:ident, $name:literal, $interfaces:literal x $addresses:literal;)*) => {
-        /// The instance types that are known here. Numbers: EC2 User Guide, "IP addresses per network
-        /// interface per instance type".
+        /// The known instance types. The numbers are from the EC2 User Guide, "IP addresses per network interface per
+        /// instance type".
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum InstanceType {
             $(#[doc = $name] $variant,)*
@@ -24,7 +24,7 @@ macro_rules! types {
                 }
             }
 
-            /// How many interfaces an instance may have, the primary one included.
+            /// The maximum number of interfaces of an instance, including the primary one.
             #[must_use]
             pub const fn interfaces(self) -> usize {
                 match self {
@@ -32,7 +32,7 @@ macro_rules! types {
                 }
             }
 
-            /// How many IPv4 addresses an interface may have, its primary one included.
+            /// The maximum number of IPv4 addresses of an interface, including its primary address.
             #[must_use]
             pub const fn addresses_per_interface(self) -> usize {
                 match self {

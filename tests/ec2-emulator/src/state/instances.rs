@@ -1,4 +1,4 @@
-//! The life of an instance.
+//! The life cycle of an instance.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -75,13 +75,13 @@ impl Ec2 {
         self.set_state(ids, InstanceState::Running)
     }
 
-    /// A stopped instance's interfaces keep their addresses (EC2 User Guide, "Stop and start").
+    /// The interfaces of a stopped instance keep their addresses (EC2 User Guide, "Stop and start").
     pub(super) fn stop(&mut self, ids: &BTreeSet<InstanceId>) -> Result<Changed, Ec2Error> {
         self.alive(ids)?;
         self.set_state(ids, InstanceState::Stopped)
     }
 
-    /// Interfaces that are to go with their instance go; the others are left, attached to nothing.
+    /// Interfaces with `delete_on_termination` are deleted with the instance. The others stay, without an attachment.
     pub(super) fn terminate(&mut self, ids: &BTreeSet<InstanceId>) -> Result<Changed, Ec2Error> {
         let changed = self.set_state(ids, InstanceState::Terminated)?;
         let ended = |interface: &NetworkInterface| {
@@ -100,7 +100,7 @@ impl Ec2 {
         Ok(changed)
     }
 
-    /// A status check of the instance fails since then, or passes. EC2 finds that out; no call says so.
+    /// Sets since when a status check of the instance fails. None: it passes. No call of EC2 sets this.
     ///
     /// # Errors
     /// `InvalidInstanceID.NotFound`
@@ -109,7 +109,7 @@ impl Ec2 {
         Ok(())
     }
 
-    /// All exist and none is terminated.
+    /// Checks that all exist and none is terminated.
     fn alive(&self, ids: &BTreeSet<InstanceId>) -> Result<(), Ec2Error> {
         for id in ids {
             if self.instance(*id)?.state == InstanceState::Terminated {

@@ -1,4 +1,4 @@
-//! The life of a network interface.
+//! The life cycle of a network interface.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -84,7 +84,7 @@ impl Ec2 {
                 ),
             ));
         }
-        // Not confirmed on a real account: an interface with more than the instance may have.
+        // An interface with more addresses than the limit of the instance. Not confirmed on a real account.
         if interface.slots() > self.limit_of(instance.kind) {
             return Err(no_room());
         }

@@ -1,8 +1,8 @@
 //! The rules of EC2 as a value: no clock, no threads, no randomness.
 //!
-//! [`Ec2::apply`] is the whole of it. A refused request changes nothing; the same requests in the same
-//! order give the same state. What a real EC2 does around these rules (throttling, late answers, lost
-//! connections, a lagging Describe) is wrapped around it in [`crate::front`].
+//! [`Ec2::apply`] is the whole interface. A refused request changes nothing. The same requests in the same order give
+//! the same state. [`crate::front`] adds the other behaviour of a real EC2: throttling, late answers, lost connections,
+//! Describe lag.
 
 mod addresses;
 mod allocation;
@@ -32,17 +32,17 @@ pub struct Ec2 {
     subnets: BTreeMap<SubnetId, Subnet>,
     instances: BTreeMap<InstanceId, Instance>,
     interfaces: BTreeMap<NetworkInterfaceId, NetworkInterface>,
-    /// The number of ids of all kinds.
+    /// The number of issued ids of all kinds.
     named: u64,
-    /// The limit of addresses on an interface, if it does not come from the instance type.
+    /// The limit of addresses on an interface. None: the instance type sets it.
     limit: Option<usize>,
 }
 
 impl Ec2 {
-    /// Executes one request, at once and as a whole.
+    /// Executes one request atomically.
     ///
     /// # Errors
-    /// A refusal with code and message. The state is unchanged then.
+    /// A refusal with code and message. Then the state is unchanged.
     pub fn apply(&mut self, request: Request) -> Result<Response, Ec2Error> {
         match request {
             Request::Change(change) => self.change(change).map(Response::Changed),
@@ -50,7 +50,7 @@ impl Ec2 {
         }
     }
 
-    /// Executes a request that may change something.
+    /// Executes a mutating request.
     ///
     /// # Errors
     /// As [`Self::apply`].
@@ -113,7 +113,7 @@ impl Ec2 {
         }
     }
 
-    /// The VPC of this name.
+    /// The VPC with this id.
     ///
     /// # Errors
     /// `InvalidVpcID.NotFound`
@@ -121,7 +121,7 @@ impl Ec2 {
         self.vpcs.get(&id).ok_or_else(|| no_vpc(id))
     }
 
-    /// The subnet of this name.
+    /// The subnet with this id.
     ///
     /// # Errors
     /// `InvalidSubnetID.NotFound`
@@ -129,7 +129,7 @@ impl Ec2 {
         self.subnets.get(&id).ok_or_else(|| no_subnet(id))
     }
 
-    /// The instance of this name.
+    /// The instance with this id.
     ///
     /// # Errors
     /// `InvalidInstanceID.NotFound`
@@ -137,7 +137,7 @@ impl Ec2 {
         self.instances.get(&id).ok_or_else(|| no_instance(id))
     }
 
-    /// The network interface of this name.
+    /// The network interface with this id.
     ///
     /// # Errors
     /// `InvalidNetworkInterfaceID.NotFound`
@@ -145,22 +145,22 @@ impl Ec2 {
         self.interfaces.get(&id).ok_or_else(|| no_interface(id))
     }
 
-    /// All network interfaces, in the order of their names.
+    /// All network interfaces, in the order of their ids.
     pub fn interfaces(&self) -> impl Iterator<Item = &NetworkInterface> {
         self.interfaces.values()
     }
 
-    /// All instances, in the order of their names; terminated ones are among them.
+    /// All instances, including terminated ones, in the order of their ids.
     pub fn instances(&self) -> impl Iterator<Item = &Instance> {
         self.instances.values()
     }
 
-    /// From now on this is the limit of addresses of each interface, whatever its instance type.
+    /// Sets the limit of addresses of each interface, independent of the instance type.
     pub fn limit_addresses(&mut self, limit: usize) {
         self.limit = Some(limit);
     }
 
-    /// The network interface of this name, to be changed as no request can change it.
+    /// The network interface with this id, for changes that no request can make.
     ///
     /// # Errors
     /// As [`Self::interface`].
@@ -175,7 +175,7 @@ impl Ec2 {
         self.instances.get_mut(&id).ok_or_else(|| no_instance(id))
     }
 
-    /// The number of the next id of any kind.
+    /// Issues the number of the next id, of any kind.
     fn next(&mut self) -> u64 {
         self.named += 1;
         self.named

@@ -17,7 +17,7 @@ pub const ADDRESSES_UNATTACHED: usize = 50;
 /// A virtual network.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Vpc {
-    /// Its name.
+    /// The id.
     pub id: VpcId,
     /// Its only CIDR.
     pub cidr: Ipv4Net,
@@ -28,7 +28,7 @@ pub struct Vpc {
 /// A part of a VPC, in one zone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Subnet {
-    /// Its name.
+    /// The id.
     pub id: SubnetId,
     /// The VPC it belongs to.
     pub vpc: VpcId,
@@ -57,40 +57,40 @@ impl Subnet {
     }
 }
 
-/// Where an instance is in its life. The states in between (pending, stopping, shutting-down) are
-/// passed through within the call.
+/// The state of an instance. The transient states (pending, stopping, shutting-down) do not exist here: a call passes
+/// through them at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum InstanceState {
     /// It runs.
     Running,
     /// It is stopped: its interfaces keep their addresses.
     Stopped,
-    /// It is gone for good, and still listed.
+    /// It is terminated permanently, and still listed.
     Terminated,
 }
 
 /// A machine.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Instance {
-    /// Its name.
+    /// The id.
     pub id: InstanceId,
     /// Its type, which sets the limits.
     pub kind: InstanceType,
-    /// Where it is in its life.
+    /// Its state.
     pub state: InstanceState,
     /// The subnet of its primary interface.
     pub subnet: SubnetId,
     /// Its tags.
     pub tags: Tags,
-    /// Since when a status check of it fails, as EC2 writes it. The system check and the one of the instance fail
-    /// alike.
+    /// Since when its status checks fail, in the time format of EC2. The system check and the instance check always
+    /// fail together.
     pub impaired: Option<String>,
 }
 
-/// The tie between an interface and an instance.
+/// The attachment of an interface to an instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Attachment {
-    /// Its name: another one each time that an interface is attached.
+    /// The id. Each attach creates a new one.
     pub id: AttachmentId,
     /// The instance.
     pub instance: InstanceId,
@@ -103,13 +103,13 @@ pub struct Attachment {
 /// A network interface (ENI).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NetworkInterface {
-    /// Its name.
+    /// The id.
     pub id: NetworkInterfaceId,
     /// The subnet that its addresses come from.
     pub subnet: SubnetId,
-    /// Its own address, which it has for life.
+    /// Its primary address, which never changes.
     pub primary: Ipv4Addr,
-    /// The addresses that come and go.
+    /// Its secondary addresses.
     pub secondary: BTreeSet<Ipv4Addr>,
     /// Prefixes delegated to it, each as a whole.
     pub prefixes: BTreeSet<Ipv4Net>,
@@ -127,19 +127,19 @@ impl NetworkInterface {
         std::iter::once(self.primary).chain(self.secondary.iter().copied())
     }
 
-    /// Whether the address is in a prefix of it.
+    /// Is the address in a delegated prefix of the interface?
     #[must_use]
     pub fn has_in_prefix(&self, address: Ipv4Addr) -> bool {
         self.prefixes.iter().any(|prefix| prefix.contains(&address))
     }
 
-    /// The slots that are taken: a prefix takes one, as an address does.
+    /// The number of used slots. A prefix uses one, the same as an address.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.addresses().count() + self.prefixes.len()
     }
 
-    /// Whether the address is on it, as primary or as secondary.
+    /// Is the address on the interface, as primary or secondary address?
     #[must_use]
     pub fn has(&self, address: Ipv4Addr) -> bool {
         self.primary == address || self.secondary.contains(&address)
@@ -147,7 +147,7 @@ impl NetworkInterface {
 }
 
 impl NetworkInterface {
-    /// EC2's word for whether it is attached.
+    /// The status of the interface in the words of EC2.
     #[must_use]
     pub const fn status(&self) -> &'static str {
         match self.attachment {
@@ -158,7 +158,7 @@ impl NetworkInterface {
 }
 
 impl InstanceState {
-    /// EC2's word.
+    /// The name of the state in EC2.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -168,7 +168,7 @@ impl InstanceState {
         }
     }
 
-    /// EC2's number (EC2 API reference, `InstanceState`).
+    /// The number of the state in EC2 (EC2 API reference, `InstanceState`).
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {

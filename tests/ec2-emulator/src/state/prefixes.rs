@@ -1,8 +1,7 @@
 //! Prefixes that are delegated to an interface as a whole (`Ipv4Prefix` of `AssignPrivateIpAddresses`).
 //!
-//! EC2 user guide, "Prefix delegation": a prefix is a /28 of the subnet and takes one slot of the interface.
-//! The sentences, and how an Assign of a single address in a prefix is refused, are not confirmed on a real
-//! account.
+//! EC2 user guide, "Prefix delegation": a prefix is a /28 of the subnet and uses one slot of the interface. The error
+//! messages, and the refusal of an Assign of a single address in a prefix, are not confirmed on a real account.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -16,7 +15,7 @@ use super::error::{Code, Ec2Error};
 use super::id::{NetworkInterfaceId, SubnetId};
 use super::request::Changed;
 
-/// Every IPv4 prefix of an interface is of this length.
+/// The length of every IPv4 prefix of an interface.
 const LENGTH: u8 = 28;
 
 impl Ec2 {

@@ -12,7 +12,7 @@ impl Ec2 {
     /// Reads without a change.
     ///
     /// # Errors
-    /// `Invalid...ID.NotFound` for a name that was asked for and is not there.
+    /// `Invalid...ID.NotFound` for a requested id that does not exist.
     pub fn read(&self, read: &Read) -> Result<Seen, Ec2Error> {
         match read {
             Read::NetworkInterfaces { ids, filters } => {
@@ -44,7 +44,7 @@ impl Ec2 {
     }
 }
 
-/// All, or those of these names; a name that is not there is the error.
+/// All objects, or those with these ids. The error is an id that does not exist.
 fn select<K: Ord + Copy, V: Clone>(all: &BTreeMap<K, V>, ids: &BTreeSet<K>) -> Result<Vec<V>, K> {
     if ids.is_empty() {
         return Ok(all.values().cloned().collect());

@@ -28,7 +28,7 @@ pub enum Response {
     Seen(Seen),
 }
 
-/// The addresses that an `AssignPrivateIpAddresses` asks for.
+/// The addresses that an `AssignPrivateIpAddresses` requests.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Wanted {
     /// These.
@@ -51,7 +51,7 @@ pub enum Change {
     },
     /// `CreateSubnet`
     CreateSubnet {
-        /// The VPC to cut it from.
+        /// The VPC of the subnet.
         vpc: VpcId,
         /// Inside the VPC, overlapping no other subnet of it.
         cidr: Ipv4Net,
@@ -94,12 +94,12 @@ pub enum Change {
         interface: NetworkInterfaceId,
         /// The instance, in the same zone.
         instance: InstanceId,
-        /// A place that is free on the instance.
+        /// A free device index on the instance.
         device_index: u32,
     },
     /// `DetachNetworkInterface`
     DetachNetworkInterface {
-        /// The tie, not the interface.
+        /// The attachment, not the interface.
         attachment: AttachmentId,
     },
     /// `DeleteNetworkInterface`
@@ -113,7 +113,7 @@ pub enum Change {
         interface: NetworkInterfaceId,
         /// The addresses.
         wanted: Wanted,
-        /// Whether they may be taken from other interfaces.
+        /// May they be taken from other interfaces?
         allow_reassignment: bool,
     },
     /// `UnassignPrivateIpAddresses`
@@ -140,7 +140,7 @@ pub enum Change {
     CreateTags {
         /// The resource that gets them.
         resources: BTreeSet<ResourceId>,
-        /// Added to those that are there; the same key is overwritten.
+        /// Added to the existing tags. A tag with the same key is overwritten.
         tags: Tags,
     },
 }
@@ -166,7 +166,7 @@ pub enum Read {
     InstanceStatus {
         /// Only these; each must exist. Empty: all.
         ids: BTreeSet<InstanceId>,
-        /// Also those that do not run.
+        /// Include instances that do not run.
         all: bool,
     },
     /// `DescribeSubnets`
@@ -210,9 +210,9 @@ pub enum Changed {
         /// The prefixes asked for.
         prefixes: BTreeSet<Ipv4Net>,
     },
-    /// Instances went from one state to another, or stayed.
+    /// The states of instances before and after.
     States(Vec<StateChange>),
-    /// Done, with nothing to tell.
+    /// Done, without a result.
     Done,
 }
 

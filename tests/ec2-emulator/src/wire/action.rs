@@ -1,4 +1,4 @@
-//! The calls that are understood.
+//! The supported calls.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,7 +17,7 @@ macro_rules! actions {
             /// Every call.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// As the `Action` parameter has it.
+            /// The name in the `Action` parameter.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -25,7 +25,7 @@ macro_rules! actions {
                 }
             }
 
-            /// Does it change something, or does it only read?
+            /// Is the call mutating or read-only?
             #[must_use]
             pub const fn kind(self) -> Kind {
                 match self {
@@ -72,7 +72,7 @@ impl fmt::Display for Action {
     }
 }
 
-/// Not a call that is understood.
+/// The call is not supported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("The action {0} is not valid for this web service.")]
 pub struct UnknownAction(pub String);

@@ -1,4 +1,4 @@
-//! From an answer of the state machine to XML.
+//! Writes an answer of the state machine as XML.
 
 use crate::state::Ec2;
 use crate::state::objects::InstanceState;
@@ -11,7 +11,7 @@ use super::{Action, Refusal, describe};
 /// Writes the answer of a call; `ec2` is the state that the answer was made from.
 ///
 /// # Errors
-/// The answer is too large for one page, and no page was asked for.
+/// The answer is too large for one page, and the request was not paged.
 pub fn write(
     action: Action,
     ec2: &Ec2,

@@ -1,4 +1,4 @@
-//! Each object as EC2 describes it.
+//! Writes each object in the format of EC2.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -34,7 +34,7 @@ pub fn state(xml: &mut Xml, state: InstanceState) {
     xml.leaf("name", state.as_str());
 }
 
-/// The fields of the status of an instance. One that does not run has no checks.
+/// The fields of the status of an instance. An instance that does not run has no checks.
 pub fn status(xml: &mut Xml, ec2: &Ec2, instance: &Instance) {
     xml.leaf("instanceId", instance.id);
     if let Ok(subnet) = ec2.subnet(instance.subnet) {
@@ -180,14 +180,14 @@ fn instance(xml: &mut Xml, ec2: &Ec2, instance: &Instance) {
     tags(xml, &instance.tags);
 }
 
-/// A name as EC2 gives it by default: the address, and the region, which is the zone without its letter.
+/// The default DNS name in EC2: the address and the region, which is the zone without its letter.
 fn dns_name(address: Ipv4Addr, zone: &str) -> String {
     let region = zone.trim_end_matches(|c: char| c.is_ascii_lowercase());
     let address = address.to_string().replace('.', "-");
     format!("ip-{address}.{region}.compute.internal")
 }
 
-/// Locally administered, and one for each interface.
+/// A locally administered MAC address, unique for each interface.
 fn mac(interface: &NetworkInterface) -> String {
     let [.., high, mid_high, middle, mid_low, low] = interface.id.0.to_be_bytes();
     format!("02:{high:02x}:{mid_high:02x}:{middle:02x}:{mid_low:02x}:{low:02x}")

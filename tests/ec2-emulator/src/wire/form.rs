@@ -1,4 +1,4 @@
-//! A form as the Query protocol writes it: lists and structures are numbered and dotted keys.
+//! A form of the Query protocol: lists and structures are written as numbered and dotted keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
@@ -19,7 +19,7 @@ pub struct Form {
 }
 
 impl Form {
-    /// Reads `application/x-www-form-urlencoded`. Of a key that comes twice the last one counts.
+    /// Parses `application/x-www-form-urlencoded`. If a key occurs twice, the last one counts.
     #[must_use]
     pub fn parse(body: &[u8]) -> Self {
         Self {
@@ -28,7 +28,7 @@ impl Form {
         }
     }
 
-    /// The value of a key; an empty one counts as left out.
+    /// The value of a key. An empty value counts as left out.
     #[must_use]
     pub fn text(&self, key: &str) -> Option<&str> {
         self.fields
@@ -37,13 +37,13 @@ impl Form {
             .filter(|value| !value.is_empty())
     }
 
-    /// The value of a key that must be there.
+    /// The value of a required key.
     pub fn required(&self, key: &str) -> Result<&str, Refusal> {
         self.text(key)
             .ok_or_else(|| Refusal::missing(&self.name(key)))
     }
 
-    /// A value of a type that reads itself.
+    /// The parsed value of a key.
     pub fn value<T: FromStr>(&self, key: &str) -> Result<Option<T>, Refusal> {
         self.text(key)
             .map(|text| {
@@ -53,7 +53,7 @@ impl Form {
             .transpose()
     }
 
-    /// A value of a type that reads itself, which must be there.
+    /// The parsed value of a required key.
     pub fn required_value<T: FromStr>(&self, key: &str) -> Result<T, Refusal> {
         self.value(key)?
             .ok_or_else(|| Refusal::missing(&self.name(key)))
@@ -64,7 +64,7 @@ impl Form {
         Ok(self.value(key)?.unwrap_or(false))
     }
 
-    /// Whether any key is, or begins with, this one.
+    /// Is any key equal to this one, or does it begin with it?
     #[must_use]
     pub fn mentions(&self, key: &str) -> bool {
         let dotted = format!("{key}.");
@@ -73,7 +73,7 @@ impl Form {
             .any(|field| field == key || field.starts_with(&dotted))
     }
 
-    /// Whether any parameter has this value.
+    /// Does any parameter have this value?
     #[must_use]
     pub fn has_value(&self, value: &str) -> bool {
         self.fields.values().any(|field| field == value)
@@ -97,7 +97,7 @@ impl Form {
         Ok(found.into_iter().map(|(_, value)| value).collect())
     }
 
-    /// A list of values that read themselves.
+    /// A list of parsed values.
     pub fn values<T: FromStr + Ord>(&self, key: &str) -> Result<BTreeSet<T>, Refusal> {
         self.list(key)?
             .into_iter()
@@ -130,12 +130,12 @@ impl Form {
         Ok(parts.into_values().collect())
     }
 
-    /// A name of a resource that must be there.
+    /// The id of a resource, which is required.
     pub fn id<T: ResourceName>(&self, key: &str) -> Result<T, Refusal> {
         parse_id(self.required(key)?)
     }
 
-    /// Names of resources, `Key.1`, `Key.2` and so on.
+    /// The ids of resources, `Key.1`, `Key.2` and so on.
     pub fn ids<T: ResourceName + Ord>(&self, key: &str) -> Result<BTreeSet<T>, Refusal> {
         self.list(key)?.into_iter().map(parse_id).collect()
     }
@@ -176,7 +176,7 @@ impl Form {
     }
 }
 
-/// A name that EC2 has error codes of its own for.
+/// An id for which EC2 has specific error codes.
 pub trait ResourceName: FromStr<Err = IdError> {
     /// The prefix of the codes.
     const CODE: &'static str;

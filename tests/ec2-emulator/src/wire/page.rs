@@ -4,22 +4,22 @@ use std::fmt::Display;
 
 use super::{Form, Refusal};
 
-/// As many as an answer may hold (EC2 API reference, `DescribeNetworkInterfaces`).
+/// The maximum number of items in an answer (EC2 API reference, `DescribeNetworkInterfaces`).
 const MOST: usize = 1000;
-/// The fewest that can be asked for.
+/// The minimum of `MaxResults`.
 const FEWEST: usize = 5;
 
-/// Which part of a long answer is asked for.
+/// The requested part of a long answer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Page {
-    /// How many at most; none: all, in one answer.
+    /// The maximum number of items. None: all in one answer.
     limit: Option<usize>,
-    /// The last name of the page before. EC2's tokens are opaque; ours happen to be readable.
+    /// The last id of the previous page. The tokens of EC2 are opaque. Here they are the id.
     after: Option<String>,
 }
 
 impl Page {
-    /// Reads the two parameters; `ids` is the parameter that they cannot stand beside.
+    /// Reads the two parameters. `ids` is the parameter that cannot be combined with them.
     pub fn read(form: &Form, ids: &str) -> Result<Self, Refusal> {
         let limit: Option<usize> = form.value("MaxResults")?;
         let after = form.text("NextToken").map(ToOwned::to_owned);
@@ -49,11 +49,12 @@ impl Page {
         self
     }
 
-    /// Cuts the page out of all that matched, which is in the order of the names; the rest's token.
+    /// Reduces all matching items, which are in the order of their ids, to the page. Returns the token of the next
+    /// page.
     ///
     /// # Errors
-    /// More than a page, from a request that is neither paged nor filtered: EC2 fails such calls in
-    /// large accounts (its code is not confirmed on a real account).
+    /// More than a page for a request that is neither paged nor filtered: EC2 refuses such calls in large accounts (the
+    /// code is not confirmed on a real account).
     pub fn cut<T, N: Display>(
         &self,
         found: &mut Vec<T>,
@@ -61,7 +62,7 @@ impl Page {
         narrowed: bool,
     ) -> Result<Option<String>, Refusal> {
         if let Some(after) = &self.after {
-            // All names of a kind have one length, so that text sorts as the numbers do.
+            // All ids of a kind have the same length, so texts sort in the order of the numbers.
             found.retain(|item| name(item).to_string() > *after);
         }
         if self.limit.is_none() && !narrowed && found.len() > MOST {

@@ -5,15 +5,15 @@ use crate::state::error::Ec2Error;
 use super::action::UnknownAction;
 use super::xml::Xml;
 
-/// An error answer: status, code and sentence.
+/// An error answer: status, code and message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{code} ({status}): {message}")]
 pub struct Refusal {
     /// HTTP status.
     pub status: u16,
-    /// The code that a program decides by.
+    /// The error code, for programs.
     pub code: String,
-    /// The sentence that a person reads.
+    /// The message, for people.
     pub message: String,
 }
 
@@ -28,7 +28,7 @@ impl Refusal {
         }
     }
 
-    /// A parameter that has to be there is not.
+    /// A required parameter is missing.
     #[must_use]
     pub fn missing(parameter: &str) -> Self {
         Self::new(
@@ -37,7 +37,7 @@ impl Refusal {
         )
     }
 
-    /// A value that cannot be understood.
+    /// A value that cannot be parsed.
     #[must_use]
     pub fn invalid(value: &str, parameter: &str) -> Self {
         Self::new(
@@ -90,7 +90,7 @@ impl From<UnknownAction> for Refusal {
     }
 }
 
-/// The HTTP status that goes with a code (EC2 API reference, Error codes); most are 400.
+/// The HTTP status of a code (EC2 API reference, Error codes). Most are 400.
 fn status(code: &str) -> u16 {
     match code {
         "AuthFailure" | "UnauthorizedOperation" => 403,

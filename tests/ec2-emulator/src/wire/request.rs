@@ -1,4 +1,4 @@
-//! From a form to a request of the state machine.
+//! Parses a form into a request of the state machine.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -10,21 +10,21 @@ use crate::state::request::{Change, Read, Request, Wanted};
 use super::page::Page;
 use super::{Action, Form, Refusal};
 
-/// More than this in one `RunInstances` is a slip of the pen.
+/// A limit for one `RunInstances`. A larger number is probably a mistake in a test.
 const MOST_INSTANCES: usize = 1000;
 
-/// A form that was understood.
+/// A parsed form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Call {
     /// The request.
     pub request: Request,
-    /// Which part of a long answer.
+    /// The requested part of a long answer.
     pub page: Page,
-    /// Whether the answer was narrowed by names, filters or paging.
+    /// Is the answer narrowed by ids, filters or paging?
     pub narrowed: bool,
 }
 
-/// Whether a Describe was narrowed by names, filters or paging: if not, EC2 has another token bucket.
+/// Is a Describe narrowed by ids, filters or paging? If not, EC2 uses a separate token bucket.
 #[must_use]
 pub fn narrowed(form: &Form) -> bool {
     ["Filter", "MaxResults", "NetworkInterfaceId", "InstanceId"]
@@ -35,7 +35,7 @@ pub fn narrowed(form: &Form) -> bool {
 /// Parses a form.
 ///
 /// # Errors
-/// `MissingParameter`, `InvalidParameterValue`, `Invalid...ID.Malformed` and their kin.
+/// `MissingParameter`, `InvalidParameterValue`, `Invalid...ID.Malformed` and similar codes.
 pub fn read(action: Action, form: &Form) -> Result<Call, Refusal> {
     let mut page = Page::default();
     let request = match action {
@@ -153,8 +153,7 @@ fn change(action: Action, form: &Form) -> Result<Change, Refusal> {
     })
 }
 
-/// The subnet and the primary address are either at the top level or in the interface of device index 0.
-/// One that is not known, and the whole question is refused.
+/// One unknown type, and the whole request is refused.
 fn instance_types(form: &Form) -> Result<BTreeSet<InstanceType>, Refusal> {
     let (mut known, mut unknown) = (BTreeSet::new(), Vec::new());
     for name in form.list("InstanceType")? {
@@ -175,6 +174,7 @@ fn instance_types(form: &Form) -> Result<BTreeSet<InstanceType>, Refusal> {
     ))
 }
 
+/// The subnet and the primary address are either at the top level or in the interface of device index 0.
 fn run_instances(form: &Form) -> Result<Change, Refusal> {
     let interfaces = form.parts("NetworkInterface")?;
     let primary = match interfaces.as_slice() {
@@ -257,7 +257,7 @@ fn filters<F>(form: &Form, field: impl Fn(&str) -> Option<F>) -> Result<Vec<Filt
         .iter()
         .map(|part| {
             let name = part.required("Name")?;
-            // A filter that is passed over would show more than was asked for.
+            // If an unknown filter were ignored, the answer would show more than requested.
             let field = field(name).ok_or_else(|| {
                 Refusal::new(
                     "InvalidParameterValue",

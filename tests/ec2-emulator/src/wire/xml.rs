@@ -2,10 +2,10 @@
 
 use std::fmt::{Display, Write};
 
-/// The namespace of the API version whose answers these are.
+/// The namespace of the answers of this API version.
 const NAMESPACE: &str = "http://ec2.amazonaws.com/doc/2016-11-15/";
 
-/// A document that is being written.
+/// An XML document during writing.
 pub struct Xml(String);
 
 impl Xml {

@@ -51,7 +51,7 @@ fn a_higher_lag_keeps_what_was_seen() {
 #[tokio::test]
 async fn the_rules_do_not_lag() {
     let server = server().await;
-    // Longer than the test, so no change is ever shown.
+    // A lag that is longer than the test, so no change is ever shown.
     server
         .post("settings", &json!({ "lag_ms": 3_600_000 }))
         .await;

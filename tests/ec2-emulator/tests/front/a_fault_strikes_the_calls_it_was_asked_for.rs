@@ -15,7 +15,7 @@ async fn a_call_dropped_before_its_execution_has_no_effect() {
     assert_eq!(server.assign(&server.a, ADDRESS).await, None);
     assert!(server.holders(ADDRESS).await.is_empty());
     assert_eq!(server.count(ASSIGN, "DroppedBefore").await, 1);
-    // One call only, if no number was given.
+    // Without a number the fault applies to one call only.
     assert_eq!(server.assign(&server.a, ADDRESS).await.unwrap().0, 200);
 }
 
@@ -196,7 +196,7 @@ async fn a_fault_can_match_assigns_that_allow_reassignment() {
     let order = json!({ "kind": "error", "action": ASSIGN, "allow_reassignment": false });
     fault(&server, order).await;
     assert_eq!(error_of(server.assign(&server.a, ADDRESS).await).0, 500);
-    // That strikes the next which allows it.
+    // The first fault applies to the next call that allows reassignment.
     let allowed = server.reassign(&server.b, ADDRESS).await;
     assert_eq!(allowed, None);
     assert_eq!(server.holders(ADDRESS).await, server.a);

@@ -1,4 +1,4 @@
-//! A minimal HTTP client, which can detect a connection that is closed without an answer.
+//! A minimal HTTP client that can detect a connection that is closed without an answer.
 
 use std::future::Future;
 use std::time::{Duration, Instant};
@@ -87,7 +87,7 @@ impl Server {
         .await
     }
 
-    /// As [`Self::assign`], with `AllowReassignment`.
+    /// The same as [`Self::assign`], with `AllowReassignment`.
     pub async fn reassign(&self, interface: &str, address: &str) -> Answer {
         let form = "Action=AssignPrivateIpAddresses&AllowReassignment=true";
         self.call(&format!(
@@ -126,8 +126,7 @@ impl Server {
         self.send(&head, "text/plain", "").await.unwrap().0
     }
 
-    /// The interfaces that have the address as secondary, as EC2 itself knows it: none, one, or, which
-    /// must not be, several.
+    /// The interfaces that have the address as a secondary one, in the current state of EC2. More than one is an error.
     pub async fn holders(&self, address: &str) -> String {
         let state = self.get("state").await;
         let interfaces = state["network_interfaces"].as_array().unwrap();
@@ -144,7 +143,7 @@ impl Server {
             .join(" and ")
     }
 
-    /// How often an action had an outcome.
+    /// The number of calls of an action with this outcome.
     pub async fn count(&self, action: &str, outcome: &str) -> u64 {
         self.get("calls").await[action][outcome]
             .as_u64()
@@ -166,7 +165,7 @@ impl Server {
     }
 }
 
-/// Waits for a condition; the last evidence is printed when it does not come true.
+/// Waits for a condition. If it does not become true, the last evidence is printed.
 pub async fn until<T, F: Future<Output = Result<T, Value>>>(what: &str, look: impl Fn() -> F) -> T {
     let begun = Instant::now();
     loop {

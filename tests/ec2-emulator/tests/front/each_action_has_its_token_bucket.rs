@@ -13,7 +13,7 @@ fn narrowed(action: Action) -> Bucket {
     }
 }
 
-/// How many calls in a row are let through at this time.
+/// The number of consecutive calls that are allowed at this time.
 fn drain(buckets: &mut TokenBuckets, bucket: Bucket, now: Duration) -> usize {
     (0..1000).take_while(|_| buckets.draw(bucket, now)).count()
 }
@@ -68,7 +68,7 @@ fn frequent_requests_do_not_stop_the_refill() {
     let mut buckets = TokenBuckets::default();
     let bucket = narrowed(Action::AssignPrivateIpAddresses);
     drain(&mut buckets, bucket, Duration::ZERO);
-    // 5 a second is one each 200 ms, however often is asked in between.
+    // 5 per second is one each 200 ms, no matter how many calls come in between.
     let through: Vec<u64> = (1..=1000)
         .map(|tick| tick * 700)
         .filter(|micros| buckets.draw(bucket, Duration::from_micros(*micros)))
@@ -88,7 +88,7 @@ fn that_can_be_emptied_and_refills_from_there() {
     assert_eq!(drain(&mut buckets, bucket, second * 3), 10);
     let others = narrowed(Action::UnassignPrivateIpAddresses);
     assert_eq!(drain(&mut buckets, others, second), 100);
-    // It holds no more than its size.
+    // A bucket never has more than its size.
     buckets.leave(bucket.action, 1000, second * 3);
     assert_eq!(drain(&mut buckets, bucket, second * 3), 100);
 }

@@ -1,4 +1,4 @@
-//! Every row of the table of errors, with code and sentence, and nothing changed.
+//! Tests every row of the table of errors: the code, the message, and that nothing changed.
 
 use ec2_emulator::state::id::NetworkInterfaceId;
 use ec2_emulator::state::instance_type::InstanceType;

@@ -1,5 +1,4 @@
-//! Whatever is asked, in whatever order: the invariants of EC2 hold after every step, and a refusal
-//! changes nothing.
+//! For random requests in random order: the invariants of EC2 hold after every step, and a refusal changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -14,10 +13,10 @@ use proptest::prelude::*;
 
 use crate::world::{World, world};
 
-/// Few names, so that requests meet.
+/// Few ids, so that requests concern the same objects.
 const NAMES: u64 = 24;
 
-/// A subnet of 16, so that addresses meet; some are reserved, and some lie outside.
+/// A subnet of 16 addresses, so that requests concern the same ones. Some are reserved, and some are outside.
 fn address() -> impl Strategy<Value = Ipv4Addr> {
     (0_u8..20).prop_map(|last| Ipv4Addr::new(203, 0, 114, last))
 }

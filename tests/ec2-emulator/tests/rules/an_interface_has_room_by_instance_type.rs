@@ -62,7 +62,7 @@ fn a_detached_interface_has_the_limit_of_the_largest_type() {
         .assign_all(loose, some_addresses(ADDRESSES_UNATTACHED - 1), false)
         .unwrap();
     refused(world.assign(loose, &["203.0.113.99"]), FULL, "exceed limit");
-    // And then it fits no small instance.
+    // So it cannot be attached to a small instance.
     let (instance, _) = world.instance(InstanceType::T3Medium);
     refused(world.attach(loose, instance, 1), FULL, "exceed limit");
 }

@@ -127,7 +127,7 @@ fn a_new_interface_gets_only_a_free_address() {
 fn a_full_subnet_gives_no_address() {
     let mut world = world();
     let tiny = world.new_subnet("203.0.114.0/28", "eu-north-1a");
-    // 16, less the four first and the last.
+    // 16 addresses without the first four and the last one.
     for _ in 0..11 {
         world.loose_in(tiny, None).unwrap();
     }

@@ -1,4 +1,4 @@
-//! A VPC with one subnet, 203.0.113.0/24, and what the tests do in it.
+//! A VPC with one subnet, 203.0.113.0/24, and helpers for the tests.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -57,7 +57,7 @@ impl World {
         }
     }
 
-    /// An instance and its primary interface.
+    /// Creates an instance. Returns it and its primary interface.
     pub fn instance(&mut self, kind: InstanceType) -> (InstanceId, NetworkInterfaceId) {
         self.instance_in(self.subnet, kind, true)
     }
@@ -85,7 +85,7 @@ impl World {
         (id, interface)
     }
 
-    /// An interface that is attached to nothing.
+    /// Creates an interface without an attachment.
     pub fn loose(&mut self) -> NetworkInterfaceId {
         self.loose_in(self.subnet, None).unwrap().id
     }
@@ -165,7 +165,7 @@ impl World {
     }
 }
 
-/// The change was refused with this code and a sentence that contains these words.
+/// Checks that the change was refused with this code and a message that contains these words.
 #[track_caller]
 pub fn refused(result: Result<Changed, Ec2Error>, code: &str, words: &str) {
     let error = result.expect_err("this is refused");

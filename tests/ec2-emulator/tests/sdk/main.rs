@@ -1,4 +1,4 @@
-//! The real SDK as client: the wire format, checked by something that did not come from us.
+//! The real SDK as the client: an independent check of the wire format.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! The server of moto, a process of its own.
+//! The server of moto, in a separate process.
 
 use std::env;
 use std::net::TcpListener;
@@ -10,16 +10,16 @@ use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 use tokio::time::sleep;
 
-/// It imports a lot of Python.
+/// Long, because moto imports many Python modules.
 const STARTS_WITHIN: Duration = Duration::from_mins(1);
 
-/// Ends with its value: by its own process id.
+/// The process. It is ended when this value is dropped, by its process id.
 pub struct Moto {
     pub endpoint: String,
     _process: Child,
 }
 
-/// The path of the server of moto; if it is missing, a sentence that says how to install it.
+/// The path of the server of moto. If it is missing, the panic says how to install it.
 fn server() -> PathBuf {
     if let Some(path) = env::var_os("MOTO_SERVER") {
         return PathBuf::from(path);
@@ -35,7 +35,7 @@ fn server() -> PathBuf {
     path
 }
 
-/// Starts it on a free port and waits until it answers.
+/// Starts the server on a free port and waits until it answers.
 pub async fn moto() -> Moto {
     let port = {
         let free = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,11 +1,11 @@
-//! What the targets share: half of the inputs are made by the mutator that knows JSON.
+//! The mutator that all targets share: half of the inputs come from the JSON mutator.
 
 use std::sync::OnceLock;
 
 use mooring_fuzz::chance::Chance;
 use mooring_fuzz::mutate::Mutator;
 
-/// Changes the input in place, and says how long it is then.
+/// Changes the input in place, and returns its new length.
 pub fn mutate(body: &str, data: &mut [u8], size: usize, most: usize, seed: u32) -> usize {
     static KEPT: OnceLock<Mutator> = OnceLock::new();
     let mut chance = Chance::new(u64::from(seed));

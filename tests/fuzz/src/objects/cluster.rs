@@ -1,4 +1,4 @@
-//! The objects that there are, each identity once.
+//! The objects of the simulated cluster. No two objects have the same identity.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -15,10 +15,10 @@ use serde_json::Value;
 
 use super::promises::written_as_read;
 
-/// When everything is first seen.
+/// The time at which all objects are first seen.
 pub const BEGIN: Instant = Instant::from_secs(1_000);
 
-/// What the API server and EC2 have.
+/// The state of the API server and of EC2.
 #[derive(Clone, Debug, Default)]
 pub struct Cluster {
     pub ips: BTreeMap<IpName, DynamicObject>,
@@ -28,12 +28,12 @@ pub struct Cluster {
     pub reservations: BTreeMap<Ipv4Addr, Reservation>,
     pub replica_sets: Vec<ReplicaSet>,
     pub interfaces: BTreeMap<InterfaceId, Interface>,
-    /// Those that are full, although no inventory shows it.
+    /// Interfaces that are full, although no inventory shows it.
     pub full: BTreeSet<InterfaceId>,
 }
 
 impl Cluster {
-    /// Of documents; what cannot be read at all is left out, as a watch does.
+    /// Creates the cluster from documents. Unreadable documents are left out, as in a watch.
     pub fn of(documents: Vec<Value>) -> Self {
         let mut cluster = Self::default();
         for document in documents {
@@ -108,7 +108,7 @@ impl Cluster {
             .or_insert(object);
     }
 
-    /// An interface in the short form that the corpus has it in.
+    /// Adds an interface from the short form in the corpus.
     fn add_interface(&mut self, document: &Value) {
         let text = |field: &str| document[field].as_str();
         let Some(id) = text("id").map(InterfaceId::from) else {
@@ -136,7 +136,7 @@ impl Cluster {
             tags: serde_json::from_value(document["tags"].clone()).unwrap_or_default(),
             requester_managed: document["requesterManaged"] == true,
         };
-        // EC2 has an address on one interface.
+        // In EC2 an address is on one interface only.
         for other in self.interfaces.values_mut() {
             other
                 .addresses
@@ -151,7 +151,7 @@ impl Cluster {
         self.interfaces.entry(id).or_insert(interface);
     }
 
-    /// An `IP`, as a watch tells of it.
+    /// The fact of a watch event of an `IP`.
     pub fn ip_fact(&self, name: &IpName) -> Option<Fact> {
         let object = self.ips.get(name)?;
         Some(match read::ip(object) {
@@ -160,12 +160,12 @@ impl Cluster {
         })
     }
 
-    /// A block, as a watch tells of it.
+    /// The fact of a watch event of a block.
     pub fn block_fact(&self, name: &BlockName) -> Option<Fact> {
         read::block(self.blocks.get(name)?).ok().map(Fact::Block)
     }
 
-    /// All of it is shown, in one order or the other.
+    /// The facts after all objects were shown, in normal or reverse order.
     pub fn facts(&self, backwards: bool) -> Facts {
         let mut facts = Facts::new(Settings {
             inventory_interval: Duration::from_secs(30),
@@ -191,7 +191,7 @@ impl Cluster {
     }
 }
 
-/// The API server accepts no other names.
+/// Is the name possible in the API server?
 fn is_named(object: &DynamicObject) -> bool {
     let meta = &object.metadata;
     let mut names = [&meta.name, &meta.namespace].into_iter().flatten();

@@ -1,5 +1,5 @@
-//! Objects of Kubernetes, read into facts, decided upon and executed for a while: a claim is in the
-//! status before EC2 is called, no place is forgotten, and what is written is what the next decision reads.
+//! Reads objects of Kubernetes into facts, and executes the decisions for some rounds. Checks that a claim is in the
+//! status before EC2 is called, that no place is forgotten, and that a written status is read back unchanged.
 
 mod carry_out;
 mod cluster;
@@ -14,17 +14,17 @@ use crate::json::documents;
 use crate::objects::carry_out::Play;
 use crate::objects::cluster::{BEGIN, Cluster};
 
-/// More only take longer.
+/// The maximum number of documents. More only take longer.
 const MOST: usize = 40;
-/// Rounds, six seconds apart: a detach ends with two inventories, ten seconds after it began.
+/// The number of rounds, six seconds apart. A detach ends with two inventories, ten seconds after its start.
 const ROUNDS: u32 = 12;
 
-/// JSON documents, one after the other: objects of Kubernetes, and `NetworkInterface`s of EC2.
+/// The input is a sequence of JSON documents: objects of Kubernetes, and `NetworkInterface`s of EC2.
 pub fn objects(data: &[u8]) {
     let _ = steps(data);
 }
 
-/// The same, and which sorts of steps were taken.
+/// The same, and returns the kinds of steps that were executed.
 #[must_use]
 pub fn steps(data: &[u8]) -> BTreeSet<String> {
     let Some(documents) = documents(data).filter(|documents| documents.len() <= MOST) else {
@@ -40,7 +40,7 @@ pub fn steps(data: &[u8]) -> BTreeSet<String> {
     play.taken
 }
 
-/// In which order watches show the objects decides nothing.
+/// Checks that the order of watch events does not change decisions.
 fn no_order(one: &Facts, other: &Facts) {
     let names: Vec<&IpName> = one.ip_names().collect();
     assert_eq!(names, other.ip_names().collect::<Vec<_>>());

@@ -1,4 +1,4 @@
-//! What a step may be, whatever the objects say.
+//! Properties of each step, for any objects.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
@@ -10,12 +10,12 @@ use mooring_plan::step::Moved;
 use mooring_plan::step::{Call, StatusWrite};
 use serde_json::Value;
 
-/// Conditions bear a time, which decides nothing.
+/// A time for conditions. No decision depends on it.
 pub fn time() -> Time {
     Time(Timestamp::UNIX_EPOCH)
 }
 
-/// The object with this status in it, as the API server would merge it.
+/// The object with this status, merged as the API server does it.
 pub fn with_status(object: &DynamicObject, status: &IpStatus) -> DynamicObject {
     let before = object.data.get("status").cloned().unwrap_or_default();
     let before: mooring::api::IpStatus = match before {
@@ -28,13 +28,13 @@ pub fn with_status(object: &DynamicObject, status: &IpStatus) -> DynamicObject {
     after
 }
 
-/// A status that is written is the one that is read.
+/// Checks that a written status is read back unchanged.
 pub fn written_as_read(object: &DynamicObject, status: &IpStatus) {
     let read = read::ip(&with_status(object, status)).unwrap();
     assert_eq!(&read.status, status);
 }
 
-/// No call is sent that the durable status does not contain.
+/// Checks that the durable status contains the claim or the place of a call.
 pub fn may_call(ip: &Ip, call: &Call) {
     let status = &ip.status;
     let target = status.claim.as_ref().and_then(|claim| claim.target());
@@ -68,7 +68,8 @@ pub fn may_call(ip: &Ip, call: &Call) {
     }
 }
 
-/// A place where the address may be stays known, and there is room for what is known.
+/// Checks that a place where the address can be is not forgotten, and that the list of previous places does not exceed
+/// its limit.
 pub fn may_write(before: &Ip, what: StatusWrite, after: &IpStatus) {
     assert!(
         after.previous.len() <= MAX_PREVIOUS.max(before.status.previous.len()),
@@ -88,7 +89,7 @@ pub fn may_write(before: &Ip, what: StatusWrite, after: &IpStatus) {
         known.any(|place| place == left),
         "{what:?} forgets {left:?}: {before:?} -> {after:?}"
     );
-    // Only where EC2 refused it for good, nothing is to be taken off before it is free.
+    // Without a detach, the claim can be cleared only if EC2 refused the target permanently.
     let refused = after.refused.as_ref();
     let refused = refused.is_some_and(|refused| refused.interface == left.1);
     assert!(

@@ -1,4 +1,4 @@
-//! What admission may change in a pod, written down once more: whatever else the user wrote is kept.
+//! An independent description of what admission can change in a pod. All other fields of the user must stay unchanged.
 
 use mooring::api::names::{ATTACHED_GATE, IP_LABEL, IP_UID_ANNOTATION};
 use serde_json::{Map, Value, json};
@@ -6,13 +6,13 @@ use serde_json::{Map, Value, json};
 use super::world::NODE_LABELS;
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
-/// The plugin's own tolerations (Kubernetes, `DefaultTolerationSeconds`).
+/// The keys of the default tolerations of the plugin `DefaultTolerationSeconds` of Kubernetes.
 const PLUGINS: [&str; 2] = [
     "node.kubernetes.io/not-ready",
     "node.kubernetes.io/unreachable",
 ];
 
-/// Nothing of `before` is lost or changed in `after`, and nothing is added but what may be.
+/// Checks that nothing of `before` is lost or changed in `after`, and that only allowed fields are added.
 pub fn kept(before: &Value, after: &Value) {
     compare(&mut Vec::new(), before, after);
 }
@@ -65,7 +65,7 @@ fn is(path: &[String], wanted: &[&str]) -> bool {
     path.iter().map(String::as_str).eq(wanted.iter().copied())
 }
 
-/// What no user has a say in.
+/// Fields that only Mooring sets.
 fn is_ours(path: &[String]) -> bool {
     is(path, &["metadata", "labels", IP_LABEL])
         || is(path, &["metadata", "annotations", IP_UID_ANNOTATION])
@@ -95,7 +95,7 @@ fn may_be_added(path: &[String]) -> bool {
     is_ours(path) || places.iter().any(|place| is(path, place))
 }
 
-/// It has what it needs: the gate, and in every term that fits a node what a node of the block shows.
+/// Checks that the pod has the gate, and in every non-empty term a label of the nodes of a block.
 pub fn given(pod: &Value) {
     let gates = pod["spec"]["readinessGates"].as_array();
     let gate = json!(ATTACHED_GATE);

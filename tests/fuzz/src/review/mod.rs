@@ -1,5 +1,4 @@
-//! Reviews: whatever the body is, the webhook answers it with a review, and what it adds to a pod is what
-//! the pod needs and nothing else.
+//! Reviews: for any body, the webhook answers with a review, and adds to a pod exactly what the pod needs.
 
 mod kept;
 pub mod world;
@@ -24,11 +23,11 @@ use crate::review::kept::{given, kept};
 use crate::review::world::Cluster;
 use crate::wait;
 
-/// What the API server sends is smaller; what is larger is refused before it is read.
+/// The maximum size. Reviews of the API server are smaller, and the webhook refuses larger ones without reading them.
 const LONGEST: usize = 1024 * 1024;
 
 thread_local! {
-    /// With a cache that shows everything, and with one that shows nothing yet.
+    /// A router with a filled cache, and one with an empty cache.
     static ROUTERS: [Router; 2] = [false, true].map(|stale| {
         router(Webhook {
             source: Cluster { stale },
@@ -39,12 +38,12 @@ thread_local! {
     });
 }
 
-/// The body of a review, posted to every path.
+/// The input is the body of a review. It is posted to every path.
 pub fn review(data: &[u8]) {
     let _ = verdicts(data);
 }
 
-/// The same, and what each path answered: `true`, `false` or `patched`.
+/// The same, and returns the verdict of each path: `true`, `false` or `patched`.
 #[must_use]
 pub fn verdicts(data: &[u8]) -> Vec<(&'static str, String)> {
     if data.len() > LONGEST {
@@ -52,13 +51,13 @@ pub fn verdicts(data: &[u8]) -> Vec<(&'static str, String)> {
     }
     let mut verdicts = Vec::new();
     let read: Option<Value> = serde_json::from_slice(data).ok();
-    // With two requests it is not defined which one counts.
+    // If the body has two fields `request`, it is not defined which one counts.
     let requests = data.windows(9).filter(|it| it == b"\"request\"").count();
     let read = read.filter(|_| requests == 1);
     for path in PATHS {
         let response = respond(path, data, false);
         well_formed(path, read.as_ref(), &response);
-        // A cache that shows nothing yet is no reason to refuse.
+        // An empty cache must not cause a refusal.
         if response["allowed"] == true {
             let stale = respond(path, data, true);
             assert_eq!(stale["allowed"], true, "{path}: {stale}");
@@ -68,7 +67,8 @@ pub fn verdicts(data: &[u8]) -> Vec<(&'static str, String)> {
         }
         match patch(&response) {
             Some(patch) if path == "/mutate/pod" => {
-                // What is passed over may be what no reader takes, such as a number that is too large.
+                // The webhook skips fields that it does not need. They can be unreadable for other parsers, such as a
+                // number that is too large.
                 if let Some(asked) = &read {
                     mutated(asked, &patch);
                 }
@@ -83,7 +83,7 @@ pub fn verdicts(data: &[u8]) -> Vec<(&'static str, String)> {
     verdicts
 }
 
-/// What the webhook answers; it always does, and with 200.
+/// The answer of the webhook, which always has status 200.
 fn respond(path: &str, data: &[u8], stale: bool) -> Value {
     let answered = wait(async {
         let request = Request::post(path).body(Body::from(data.to_vec())).unwrap();
@@ -121,14 +121,14 @@ fn well_formed(path: &str, asked: Option<&Value>, response: &Value) {
     assert_eq!(status["status"], "Failure", "{path}");
     let known = [(400, "BadRequest"), (403, "Forbidden"), (422, "Invalid")];
     let code = (status["code"].as_u64(), status["reason"].as_str());
-    // Nothing is away here, and 500 is a panic that was caught.
+    // No other code is possible: everything is available here, and 500 would be a caught panic.
     assert!(
         known
             .map(|(code, reason)| (Some(code), Some(reason)))
             .contains(&code),
         "{path}: {status}"
     );
-    // What is wrong, and what to do next.
+    // The message has the problem and a remedy.
     let message = status["message"].as_str().unwrap_or_default();
     assert!(
         message.len() > 20 && (message.contains(": ") || message.contains(". ")),
@@ -146,7 +146,8 @@ fn patch(response: &Value) -> Option<Patch> {
     Some(serde_json::from_slice(&bytes).unwrap())
 }
 
-/// The pod as the patch leaves it: all that the user wrote, what it dependencies, and nothing to add.
+/// Checks the pod after the patch: it has all fields of the user and all that it needs, and a second review adds
+/// nothing.
 fn mutated(asked: &Value, patch: &Patch) {
     let before = &asked["request"]["object"];
     let mut after = before.clone();
@@ -154,7 +155,7 @@ fn mutated(asked: &Value, patch: &Patch) {
         .unwrap_or_else(|error| panic!("{error}: {patch} on {before}"));
     kept(before, &after);
     given(&after);
-    // What is not looked at may be anything; what was a pod is one.
+    // Fields that the webhook does not read can be anything. But a valid pod must stay valid.
     if serde_json::from_value::<Pod>(before.clone()).is_ok() {
         let pod = serde_json::from_value::<Pod>(after.clone());
         pod.unwrap_or_else(|error| panic!("{error}: {after}"));

@@ -1,4 +1,4 @@
-//! The cluster that reviews are answered in.
+//! The cluster state for the reviews.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -12,7 +12,7 @@ use mooring_plan::admission::usage::{Subject, Use};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-/// The labels that say that a pod may run on a node of a block.
+/// The labels of the nodes of the blocks.
 pub const NODE_LABELS: [&str; 3] = [
     "ip.wgtwo.com.node-restriction.kubernetes.io/office",
     "ip.wgtwo.com.node-restriction.kubernetes.io/slow",
@@ -38,7 +38,7 @@ fn ip(name: &str, spec: Value, status: Value) -> Arc<Ip> {
     }))
 }
 
-/// Blocks and IPs of every sort: free, held, going, closed to others, without a block.
+/// Blocks and IPs of every kind: free, held, being deleted, not allowed for other namespaces, without a block.
 #[must_use]
 pub fn snapshot() -> Snapshot {
     static CATALOG: LazyLock<Snapshot> = LazyLock::new(made);
@@ -57,7 +57,7 @@ fn made() -> Snapshot {
             json!({"cidr": "198.51.100.0/24", "subnetID": SUBNET, "nodeSelector": {"matchLabels": {"role": "edge"}},
                 "allowedNamespaces": ["shop"], "failoverAfter": "2m"}),
         ),
-        // As long as Kubernetes' own default: nothing is to be shortened.
+        // The same as the default toleration of Kubernetes, so no toleration is shortened.
         block(
             "slow",
             json!({"cidr": "192.0.2.0/24", "subnetID": SUBNET, "failoverAfter": "5m", "allowedNamespaces": ["*"]}),
@@ -102,14 +102,14 @@ fn made() -> Snapshot {
     Snapshot::new(ips, blocks)
 }
 
-/// Where the webhook looks.
+/// The source of the objects for the webhook.
 #[derive(Clone, Debug)]
 pub struct Cluster {
-    /// The cache shows nothing yet.
+    /// True if the cache is still empty.
     pub stale: bool,
 }
 
-/// Every user but mallory has the right here.
+/// Every user except `mallory` has the right.
 impl Rights for Cluster {
     async fn right(&self, subject: &Subject, _: &Use) -> Result<Right, Unreadable> {
         if subject.user.starts_with("mallory") {

@@ -48,8 +48,8 @@ pub fn two_attach() -> Configuration {
         .at_rest()
 }
 
-/// The IP is deleted soon after a pod got the address, while both lead: an Assign of the process that is behind can land
-/// after the claim has ended.
+/// The IP is deleted soon after a pod got the address, while both lead: an Assign of the process whose watches lag can
+/// land after the claim has ended.
 pub fn two_delete() -> Configuration {
     let (world, pod) = unheld();
     ConfigurationBuilder::new("two-delete", world)
@@ -96,7 +96,7 @@ pub fn back_early() -> Configuration {
 }
 
 /// A pod gets the address and is removed, and the next pod on that node gets it, while another process leads and then
-/// the first leads again: that the first has put the address there was true of the pod before.
+/// the first leads again. The own write that the first process remembers belongs to the former pod.
 pub fn back_again() -> Configuration {
     let (mut world, pod) = unheld();
     let next = world.make_pod("next", "partner", "a", None);

@@ -53,7 +53,7 @@ pub fn edited() -> Configuration {
         .at_rest()
 }
 
-/// Two processes that both lead, and whose watches lag: one has not heard of what the other has. The pod waits until
+/// Two processes both lead, and their watches lag: one has not received events that the other has. The pod waits until
 /// its node part programs again.
 pub fn two_leaders() -> Configuration {
     let mut world = world();

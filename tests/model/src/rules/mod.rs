@@ -1,4 +1,5 @@
-//! The rules of safety (docs/design/faults.md, S1 to S4, and docs/design/protocol.md, section 3). Each file has the rules of one moment.
+//! The safety rules (docs/design/faults.md, S1 to S4, and docs/design/protocol.md, section 3). Each file has the rules
+//! of one moment.
 
 mod executed;
 mod holder;
@@ -22,10 +23,10 @@ use crate::shared::Shared;
 use crate::state::State;
 use crate::world::controller::Sent;
 
-/// A rule.
+/// A safety rule that is checked in every state or transition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Rule {
-    /// At most one pod says that it has the address. Losers get `False` before EC2 is called.
+    /// The gate of at most one pod is `True` for the address. Losers get `False` before EC2 is called.
     S1,
     /// A call names a place that was claimed before, on the machine that the pod is bound to.
     S2,
@@ -45,7 +46,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// All of them.
+    /// All rules.
     pub const ALL: [Self; 8] = [
         Self::S1,
         Self::S2,
@@ -57,7 +58,7 @@ impl Rule {
         Self::Recorded,
     ];
 
-    /// Its name.
+    /// The name in a report.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

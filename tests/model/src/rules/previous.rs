@@ -1,5 +1,5 @@
-//! `previous` names places of this IP, and what a person has allowed to be taken from: a place that is named there is
-//! one that an Unassign may follow for.
+//! `previous` names only places of this IP, and ENIs that a person named in `take-from`: an Unassign may follow for
+//! every place in `previous`.
 //! Rules: R4.16, R4.22, R4.26.
 
 use mooring_plan::step::Write;

@@ -26,7 +26,7 @@ pub fn written(state: &State, before: &Shared<Kube>, write: &Write) -> Result<()
             .claim
             .as_ref()
             .filter(|claim| asks && claim.uid == gate.uid);
-        // Whether it may say so at all under another claim is the matter of S1.
+        // S1 checks whether the pod may say so under another claim.
         let Some((claim, target)) = claim
             .filter(|claim| claim.recorded())
             .and_then(|claim: &Claim| Some((claim, claim.target()?)))

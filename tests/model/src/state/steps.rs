@@ -84,7 +84,7 @@ impl State {
         });
     }
 
-    /// The kernel of a node is made to do what IPs ask for.
+    /// The node part of a node programs the kernel for the IPs.
     pub fn program(&mut self, node: &NodeName) {
         self.waits = 0;
         self.change_kube(|kube| kube.program(node));

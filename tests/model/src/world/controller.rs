@@ -47,7 +47,7 @@ pub struct Sent {
 }
 
 impl Sent {
-    /// This one, and those that go with it.
+    /// This step, and the steps in the same request.
     pub fn all(&self) -> impl Iterator<Item = &Self> {
         std::iter::once(self).chain(&self.with)
     }
@@ -98,7 +98,7 @@ impl Controller {
         self.drop_known_events();
     }
 
-    /// A request is over, and this was said of it.
+    /// A request has ended with this answer.
     fn end(&mut self, sent: &Sent, fact: Fact) {
         match (&sent.step, fact) {
             (Step::Call(call), Fact::Called { result, .. }) if !sent.with.is_empty() => {

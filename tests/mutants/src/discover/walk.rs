@@ -1,4 +1,4 @@
-//! The way through a file: what is around each place.
+//! Walks through a file, and tracks what encloses each place.
 
 use syn::Expr;
 use syn::visit::{self, Visit};

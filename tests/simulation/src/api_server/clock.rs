@@ -1,4 +1,4 @@
-//! The clock of the server: it is the clock of the runtime, which a simulation controls.
+//! The clock of the server. It follows the clock of the runtime, which the simulation controls.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 /// The time at the start: 2026-01-01T00:00:00Z.
 const START: i64 = 1_767_225_600;
 
-/// A clock that runs with the runtime's.
+/// A clock that follows the clock of the runtime.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     begun: Instant,
@@ -23,7 +23,7 @@ impl Clock {
         }
     }
 
-    /// Since the start.
+    /// The time since the start.
     pub(super) fn elapsed(self) -> Duration {
         self.begun.elapsed()
     }

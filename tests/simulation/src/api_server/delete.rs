@@ -1,4 +1,4 @@
-//! Deletes: at once, or when the object has no finalizer left.
+//! Deletes: an object is removed at once, or when it has no finalizer left.
 
 use std::sync::Arc;
 
@@ -82,7 +82,7 @@ fn hold(object: &mut Value, options: &Value) {
     }
 }
 
-/// The grace period of a pod; other objects have none.
+/// The grace period of a pod. Other objects have none.
 fn grace(kind: &Kind, object: &Value, options: &Value) -> u64 {
     let phase = object["status"]["phase"].as_str();
     let ended = matches!(phase, Some("Succeeded" | "Failed"));

@@ -12,16 +12,16 @@ use super::request::Request;
 use super::store::Key;
 use super::{ApiServer, unlocked};
 
-/// An object, as the world names it: `pods`, `default`, `app-0`. No namespace: an empty one.
+/// The reference to an object: `pods`, `default`, `app-0`. The namespace is empty for cluster-scoped objects.
 #[derive(Clone, Copy, Debug)]
 pub struct Target<'a> {
     /// The plural name.
     pub resource: &'a str,
-    /// Empty for kinds without.
+    /// The namespace. Empty for cluster-scoped kinds.
     pub namespace: &'a str,
     /// The name of the object.
     pub name: &'a str,
-    /// Such as `status`; empty: the object itself.
+    /// The subresource, such as `status`. Empty: the object itself.
     pub subresource: &'a str,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Target<'a> {
 }
 
 impl ApiServer {
-    /// Makes an object.
+    /// Creates an object.
     pub fn create(
         &self,
         user: &str,
@@ -77,7 +77,7 @@ impl ApiServer {
         self.direct(user, Verb::Create, target, "", binding)
     }
 
-    /// The object as it is now. It is not noted in the history, nor is a list.
+    /// The present object. Neither this read nor a list is added to the history.
     #[must_use]
     pub fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
         let key = Key::new(known(resource), namespace, name);
@@ -86,10 +86,10 @@ impl ApiServer {
         found.map(|object| Arc::clone(&object.value))
     }
 
-    /// The objects that a label selector takes, of one namespace or, with an empty one, of all.
+    /// The objects that match a label selector, in one namespace. An empty namespace means all.
     ///
     /// # Panics
-    /// When there is no such resource, or the selector cannot be read.
+    /// If the resource does not exist, or the selector cannot be parsed.
     #[must_use]
     pub fn list(&self, resource: &str, namespace: &str, labels: &str) -> Vec<Arc<Value>> {
         let kind = known(resource);
@@ -105,12 +105,12 @@ impl ApiServer {
             .collect()
     }
 
-    /// Puts another in its place.
+    /// Replaces the object.
     pub fn replace(&self, user: &str, target: Target<'_>, object: Value) -> Result<Value, Refusal> {
         self.direct(user, Verb::Update, target, "", object)
     }
 
-    /// Changes it.
+    /// Changes the object.
     pub fn patch(
         &self,
         user: &str,
@@ -121,8 +121,8 @@ impl ApiServer {
         self.direct(user, Verb::Patch, target, how.content_type(), patch)
     }
 
-    /// Deletes it. The options are those of the API: `preconditions`, `gracePeriodSeconds` and
-    /// `propagationPolicy`; null: none.
+    /// Deletes the object. The options are those of the API: `preconditions`, `gracePeriodSeconds` and
+    /// `propagationPolicy`. Null: no options.
     pub fn delete(&self, user: &str, target: Target<'_>, options: Value) -> Result<Value, Refusal> {
         self.direct(user, Verb::Delete, target, "", options)
     }

@@ -9,9 +9,9 @@ use serde_json::Value;
 /// The verb of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verb {
-    /// GET of one.
+    /// GET of one object.
     Get,
-    /// GET of many.
+    /// GET of a list.
     List,
     /// A GET with `watch`.
     Watch,
@@ -26,7 +26,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Whether it may change something.
+    /// Whether the request may change something.
     #[must_use]
     pub const fn writes(self) -> bool {
         !matches!(self, Self::Get | Self::List | Self::Watch)
@@ -54,48 +54,60 @@ pub struct RequestInfo {
     pub sequence: u64,
     /// The client.
     pub user: String,
-    /// What for.
+    /// The verb.
     pub verb: Verb,
-    /// The group; empty: the core group.
+    /// The API group. Empty: the core group.
     pub group: String,
     /// The plural name.
     pub resource: String,
-    /// Empty: none, or all of them.
+    /// The namespace. Empty: the kind is cluster-scoped, or all namespaces.
     pub namespace: String,
-    /// Empty for a list, a watch and a create.
+    /// The name of the object. Empty for a list, a watch and a create.
     pub name: String,
-    /// Such as `status`; empty: none.
+    /// The subresource, such as `status`. Empty: none.
     pub subresource: String,
-    /// The query, as it was sent.
+    /// The query string of the request.
     pub query: String,
-    /// The body; null: none.
+    /// The body. Null: none.
     pub body: Arc<Value>,
 }
 
 /// The handling of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fate {
-    /// It is done and answered at once.
+    /// It is executed and answered at once.
     #[default]
     Serve,
     /// It arrives after this time, also if its sender has stopped waiting.
     ServeAfter(Duration),
     /// It is executed at once, and the answer arrives after this time.
     AnswerAfter(Duration),
-    /// It is not done, and the answer is this code.
+    /// It is not executed, and the answer has this code.
     Fail(u16),
-    /// It is done, and the answer is this code.
+    /// It is executed, and the answer has this code.
     FailAfterCommit(u16),
-    /// It is done, and the connection breaks.
+    /// It is executed, and the connection breaks.
     LoseAnswer,
-    /// It is not done, and the connection breaks.
+    /// It is not executed, and the connection breaks.
     LoseRequest,
-    /// It is not done, and nothing comes.
+    /// It is not executed, and there is no answer.
     Hang,
 }
 
 /// Chooses the handling of each request.
 pub type Gate = Box<dyn FnMut(&RequestInfo) -> Fate + Send>;
+
+/// How another client reverts an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reversion {
+    /// A mutating webhook: the update succeeds, and changes nothing.
+    Webhook,
+    /// A controller writes the former state again at once.
+    Controller,
+}
+
+/// Chooses the updates that are reverted.
+pub type Reverter = Box<dyn Fn(&RequestInfo) -> Option<Reversion> + Send>;
 
 /// A request in the history.
 #[derive(Clone, Debug)]
@@ -106,23 +118,23 @@ pub struct Entry {
     pub fate: Fate,
     /// Its outcome; `None` if it is not executed (yet).
     pub outcome: Option<Outcome>,
-    /// When it was sent, since the start.
+    /// When it was sent, as time since the start.
     pub arrived: Duration,
-    /// When the answer reached the sender; None: it did not.
+    /// When the answer reached the sender. None: it did not.
     pub answered: Option<Duration>,
 }
 
 /// The outcome of a request.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The HTTP code; a fault may give another code to the sender.
+    /// The HTTP code. A fault may give another code to the sender.
     pub code: u16,
-    /// The body of the answer. For a list: the objects with their versions; for a watch: nothing.
+    /// The body of the answer. For a list: the objects with their versions. For a watch: nothing.
     pub body: Arc<Value>,
-    /// When, since the start.
+    /// When it was executed, as time since the start.
     pub at: Duration,
-    /// The newest version of all when it was done.
+    /// The newest version of the store after the execution.
     pub version: u64,
-    /// Its place in the order of all writes. A restored backup sets versions back, but not this.
+    /// Its place in the order of all writes. A restored backup sets versions back, but not this number.
     pub order: u64,
 }

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde::Deserialize as _;
 use serde_json::Value;
 
-/// One kind.
+/// One served kind.
 #[derive(Debug)]
 pub(super) struct Kind {
     pub(super) group: &'static str,
@@ -14,7 +14,7 @@ pub(super) struct Kind {
     /// `kind`.
     pub(super) name: &'static str,
     traits: &'static [Trait],
-    /// Of its custom resource definition; None: a kind of Kubernetes' own.
+    /// The schema of its custom resource definition. None: a built-in kind of Kubernetes.
     pub(super) schema: Option<&'static Value>,
     /// The fields for field selectors, in addition to metadata.
     pub(super) fields: &'static [&'static str],
@@ -24,15 +24,15 @@ pub(super) struct Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trait {
     Namespaced,
-    /// Its status is written apart from the rest, by the subresource `status`.
+    /// Whether its status is written separately, by the subresource `status`.
     Status,
-    /// `metadata.generation` counts the changes of its spec.
+    /// Whether `metadata.generation` counts the changes of its spec.
     Generation,
-    /// A PUT without a version is refused.
+    /// Whether a PUT without a version is refused.
     VersionNeeded,
-    /// A PUT creates an object that does not exist.
+    /// Whether a PUT creates an object that does not exist.
     MadeByPut,
-    /// A kubelet has the last word on its end, and a DELETE answers with the object.
+    /// Whether a kubelet confirms the deletion, so that a DELETE answers with the object (pods).
     EndsGracefully,
 }
 
@@ -72,7 +72,7 @@ impl Kind {
         }
     }
 
-    /// As messages name it.
+    /// The name of the resource in messages.
     pub(super) fn resource(&self) -> String {
         if self.group.is_empty() {
             self.plural.to_owned()
@@ -81,7 +81,7 @@ impl Kind {
         }
     }
 
-    /// As other messages name it.
+    /// The name of the kind in other messages.
     pub(super) fn full_name(&self) -> String {
         if self.group.is_empty() {
             self.name.to_owned()
@@ -91,14 +91,14 @@ impl Kind {
     }
 }
 
-/// The kind at this place of the API.
+/// The kind at this path of the API.
 pub(super) fn at(group: &str, plural: &str) -> Option<&'static Kind> {
     KINDS
         .iter()
         .find(|kind| kind.group == group && kind.plural == plural)
 }
 
-/// The kind of this plural name.
+/// The kind with this plural name.
 pub(super) fn named(plural: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.plural == plural)
 }
@@ -117,7 +117,8 @@ static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(|| {
         Kind::own("apps", "replicasets", "ReplicaSet", WORKLOAD),
         Kind::own("apps", "deployments", "Deployment", WORKLOAD),
         Kind::own("networking.k8s.io", "ipaddresses", "IPAddress", &[]),
-        // One store behind two faces in Kubernetes; here only the face that is used, and its elder.
+        // Kubernetes serves these objects by two API groups with one store. Here only the group that is used, and the
+        // older one.
         Kind::own("events.k8s.io", "events", "Event", &[Namespaced]),
         Kind::own("", "events", "Event", &[Namespaced]),
     ];
@@ -161,7 +162,7 @@ fn custom(definition: &'static Value) -> Kind {
         name: text("/spec/names/kind"),
         traits: &[Trait::Status, Trait::Generation, Trait::VersionNeeded],
         schema: definition.pointer("/spec/versions/0/schema/openAPIV3Schema"),
-        // Once a process: the list of kinds is never made again.
+        // Once for each process: the list of kinds is never made again.
         fields: fields.leak(),
     }
 }

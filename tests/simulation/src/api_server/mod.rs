@@ -1,11 +1,11 @@
-//! An API server in this process: the rules of kube-apiserver that Mooring and its world depend on, on
-//! the runtime's clock, and with every fault that can be asked of it.
+//! An API server in this process. It has the rules of kube-apiserver that Mooring and the simulated world depend on,
+//! uses the clock of the runtime, and can inject faults.
 //!
-//! A [`kube::Client`] of it ([`ApiServer::client`]) speaks HTTP without a socket. What the world does,
-//! as a kubelet, a scheduler or a user, goes by the same rules but not through the gate:
-//! [`ApiServer::create`] and the like. `tests/conversation` holds it against the real one.
+//! A [`kube::Client`] of it ([`ApiServer::client`]) uses HTTP without a socket. Changes by the simulated world
+//! (kubelet, scheduler, users) follow the same rules but do not pass the gate: [`ApiServer::create`] and similar
+//! functions. `tests/conversation` compares it with the real API server.
 //!
-//! Left out, since nothing here depends on it: authorization, admission, validation against schemas,
+//! Not implemented, because nothing here depends on it: authorization, admission, validation against schemas,
 //! server-side apply, `managedFields`, `dryRun`, garbage collection.
 #![allow(
     clippy::expect_used,
@@ -39,7 +39,7 @@ use tokio::sync::watch as news;
 
 use clock::Clock;
 pub use direct::Target;
-pub use gate::{Entry, Fate, Gate, Outcome, RequestInfo, Verb};
+pub use gate::{Entry, Fate, Gate, Outcome, RequestInfo, Reversion, Reverter, Verb};
 pub use patch::PatchKind;
 pub use refusal::Refusal;
 use request::Request;
@@ -49,7 +49,7 @@ pub use store::Snapshot;
 /// A connection without data for this time is closed, as in the clients of Mooring.
 const SILENCE: Duration = Duration::from_secs(55);
 
-/// The server; cheap to clone, all clones are one.
+/// The server. Clones are cheap and share the same state.
 #[derive(Clone)]
 pub struct ApiServer {
     inner: Arc<Inner>,
@@ -68,7 +68,7 @@ impl Default for ApiServer {
 }
 
 impl ApiServer {
-    /// An empty one, whose clock starts now. Only within a runtime.
+    /// An empty server, whose clock starts now. Must be called within a runtime.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -100,6 +100,11 @@ impl ApiServer {
         unlocked(&self.inner.state).gate = Some(gate);
     }
 
+    /// From now on another client reverts the updates that this function chooses. It must not call this server.
+    pub fn set_reverter(&self, reverter: Option<Reverter>) {
+        unlocked(&self.inner.state).reverter = reverter;
+    }
+
     /// All requests, in order.
     #[must_use]
     pub fn history(&self) -> Vec<Entry> {
@@ -114,7 +119,7 @@ impl ApiServer {
         state.history.get(start..).unwrap_or_default().to_vec()
     }
 
-    /// How many requests there were so far.
+    /// The number of requests so far.
     #[must_use]
     pub fn requests(&self) -> u64 {
         unlocked(&self.inner.state).history.len() as u64
@@ -132,23 +137,23 @@ impl ApiServer {
         unlocked(&self.inner.state).objects.store.order()
     }
 
-    /// The clock, as objects' metadata tells it.
+    /// The present time in the format of metadata.
     #[must_use]
     pub fn now(&self) -> String {
         unlocked(&self.inner.state).objects.clock.now()
     }
 
-    /// Ends all watches in order, as a server does that is going down.
+    /// Ends all watches in order, as during the shutdown of a server.
     pub fn end_watches(&self) {
         self.change(|state| state.era += 1);
     }
 
-    /// Lets all watches fall silent for good: a connection of which only one end is left.
+    /// Makes all present watches silent for ever, like half-open connections.
     pub fn hang_watches(&self) {
         self.change(|state| state.silent = state.watches);
     }
 
-    /// Forgets the past: a watch or a list from before now is answered with 410.
+    /// Drops the whole history: a watch or a list from an earlier version is answered with 410.
     pub fn compact(&self) {
         self.compact_to(0);
     }
@@ -158,17 +163,17 @@ impl ApiServer {
         self.change(|state| state.objects.store.compact(changes));
     }
 
-    /// Reads of any version (`resourceVersion=0`) have this age in versions from now on.
+    /// From now on reads of any version (`resourceVersion=0`) are this number of versions old.
     pub fn set_staleness(&self, versions: u64) {
         self.change(|state| state.staleness = versions);
     }
 
-    /// News of a change reaches watches so late from now on.
+    /// From now on events reach watches with this delay.
     pub fn set_watch_delay(&self, delay: Duration) {
         self.change(|state| state.watch_delay = delay);
     }
 
-    /// A backup.
+    /// Makes a backup.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         unlocked(&self.inner.state).objects.store.snapshot()
@@ -188,7 +193,7 @@ impl ApiServer {
         done
     }
 
-    /// Notes a request that has come in, and asks the gate about it.
+    /// Adds a request to the history, and asks the gate for its handling.
     fn arrive(&self, mut request: Request) -> (Request, Fate) {
         let mut state = unlocked(&self.inner.state);
         state.note(&mut request.info);
@@ -212,11 +217,11 @@ impl ApiServer {
         if request.info.verb.writes() {
             return self.change(|state| state.execute(request));
         }
-        // No watch has anything to show for it.
+        // The request has changed nothing, so no watch has an event.
         unlocked(&self.inner.state).execute(request)
     }
 
-    /// Notes that the answer has reached its client.
+    /// Records that the answer has reached its client.
     fn answered(&self, sequence: u64) {
         let mut state = unlocked(&self.inner.state);
         let now = state.objects.clock.elapsed();

@@ -1,4 +1,4 @@
-//! Writes of one object: when they are done, and when they are refused.
+//! Writes of one object: when they are executed, and when they are refused.
 
 use std::sync::Arc;
 
@@ -14,24 +14,26 @@ use super::write::{Part, created, finalizers, updated};
 /// The answer to a write.
 #[derive(Debug)]
 pub(super) enum Written {
-    /// It was made.
+    /// The object was created.
     Created(Arc<Object>),
-    /// As it is now, or was last.
+    /// The present object, or its last version.
     Object(Arc<Object>),
-    /// It is done, and there is no object to show.
+    /// Success without an object.
     Success(Value),
 }
 
-/// The objects, and where new identities come from.
+/// The objects, and the source of new UIDs.
 #[derive(Debug)]
 pub(super) struct Objects {
     pub(super) store: Store,
     pub(super) clock: Clock,
-    /// It is never set back, unlike versions: no UID is used twice.
+    /// Whether a foreign webhook reverts the present update.
+    pub(super) reverted: bool,
+    /// The counter for UIDs. Unlike versions it is never set back, so that no UID is used twice.
     identities: u64,
 }
 
-/// Which object a request is about.
+/// The object of a request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct InterfaceRef<'a> {
     pub(super) kind: &'static Kind,
@@ -50,6 +52,7 @@ impl Objects {
         Self {
             store: Store::new(),
             clock,
+            reverted: false,
             identities: 0,
         }
     }
@@ -198,7 +201,7 @@ impl Objects {
             return Err(Refusal::stale(place.kind, place.name));
         }
         let after = updated(place.kind, &before.value, object, part)?;
-        if after == *before.value {
+        if self.reverted || after == *before.value {
             return Ok(Written::Object(Arc::clone(before)));
         }
         let meta = &after["metadata"];

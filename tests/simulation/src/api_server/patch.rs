@@ -1,4 +1,4 @@
-//! The three ways to patch.
+//! The three types of patches.
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ pub enum PatchKind {
     Merge,
     /// RFC 6902.
     Json,
-    /// Kubernetes' own: lists are merged by key.
+    /// Strategic merge patch of Kubernetes: lists are merged by key.
     Strategic,
 }
 
@@ -35,7 +35,7 @@ impl PatchKind {
     }
 }
 
-/// The object with the patch done to it.
+/// The patched object.
 pub(super) fn patched(
     kind: &Kind,
     object: &Value,
@@ -64,7 +64,7 @@ pub(super) fn patched(
     Ok(after)
 }
 
-/// It is none of the kinds that are taken.
+/// The patch type is not supported.
 pub(super) fn unknown_format() -> Refusal {
     let message = "the body of the request was in an unknown format - accepted media types include: \
                    application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml";
@@ -134,8 +134,8 @@ fn joined(list: Vec<Value>, items: &[Value]) -> Vec<Value> {
     ordered(list, items.to_vec(), items, |one, other| one == other)
 }
 
-/// What stays as it was and what the patch speaks of, both in their own order; what is new comes before
-/// what stays.
+/// The merged list: the kept items and the items of the patch, each in their own order. New items come before the kept
+/// ones.
 fn ordered(
     list: Vec<Value>,
     changed: Vec<Value>,

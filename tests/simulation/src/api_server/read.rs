@@ -1,4 +1,4 @@
-//! Reads: one object, or a list, as new as was asked for.
+//! Reads of one object or a list, at the requested version.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::refusal::Refusal;
 use super::selector::Selector;
 use super::store::{Key, Object, Store};
 
-/// How a list is asked for.
+/// The parameters of a list.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Asked {
     pub(super) selector: Selector,
@@ -18,11 +18,11 @@ pub(super) struct Asked {
     pub(super) next: Option<String>,
     pub(super) version: Option<u64>,
     pub(super) exact: bool,
-    /// Metadata alone is wanted.
+    /// Only metadata is requested.
     pub(super) metadata_only: bool,
 }
 
-/// A list, or a page of one.
+/// A list, or one page of it.
 #[derive(Debug)]
 pub(super) struct List {
     pub(super) version: u64,
@@ -32,7 +32,7 @@ pub(super) struct List {
 }
 
 impl Store {
-    /// The version that a read is answered from. A read of "any" version may be as stale as that.
+    /// The version that a read is answered from. A read of "any" version may be this old.
     pub(super) fn version_for(
         &self,
         asked: Option<u64>,
@@ -117,10 +117,10 @@ impl Store {
     }
 }
 
-/// Instead of a version, in a continue token: the newest one.
+/// A continue token with this text in place of a version means the newest version.
 const NEWEST: &str = "newest";
 
-/// Where a list continues, and at which version; None: at the newest.
+/// Where a list continues, and at which version. None: at the newest.
 fn continued(kind: &Kind, token: &str) -> Result<(Option<u64>, Key), Refusal> {
     let invalid = || Refusal::bad_request("continue key is not valid");
     let mut parts = token.splitn(3, '/');
@@ -147,7 +147,7 @@ impl List {
         metadata
     }
 
-    /// As it is sent.
+    /// The list in the format of the API.
     pub(super) fn text(&self, kind: &Kind, metadata_only: bool) -> String {
         let (name, version) = if metadata_only {
             ("PartialObjectMetadata", "meta.k8s.io/v1".to_owned())
@@ -171,13 +171,13 @@ impl List {
         }
         text.push_str("]}");
         if metadata_only && self.items.is_empty() {
-            // In Go this means that there are none.
+            // In Go an empty list is null.
             return text.replace("\"items\":[]", "\"items\":null");
         }
         text
     }
 
-    /// In short, for the history: which object at which version.
+    /// A short form for the history: the objects with their versions.
     pub(super) fn summary(&self) -> Value {
         let items = self.items.iter().map(|item| {
             let meta = |field: &str| item.value["metadata"][field].as_str().unwrap_or_default();
@@ -192,7 +192,7 @@ impl List {
     }
 }
 
-/// The metadata of an object, as an object.
+/// The metadata of an object, as a `PartialObjectMetadata`.
 pub(super) fn partial(object: &Value) -> Value {
     json!({
         "kind": "PartialObjectMetadata",

@@ -1,4 +1,4 @@
-//! The refusals of the API server: a `Status`.
+//! The refusals of the API server, as a `Status`.
 
 use serde_json::{Value, json};
 
@@ -9,13 +9,13 @@ use super::kinds::Kind;
 pub struct Refusal {
     /// The HTTP code.
     pub code: u16,
-    /// One word, for programs; empty: none.
+    /// The reason, in one word. Empty: none.
     pub reason: &'static str,
-    /// For people.
+    /// The message.
     pub message: String,
-    /// What it is about.
+    /// The details: the object of the request.
     pub details: Value,
-    /// Where a list can continue nevertheless.
+    /// A continue token with which a list can continue in spite of the error.
     pub(super) next: Option<String>,
 }
 
@@ -38,7 +38,7 @@ impl Refusal {
         }
     }
 
-    /// With what it is about: a resource, or a kind, with its group.
+    /// Sets the details: a resource or a kind, with its group.
     fn about(mut self, what: &str, group: &str, name: &str) -> Self {
         self.details = json!({"kind": what});
         for (field, text) in [("name", name), ("group", group)] {
@@ -54,7 +54,7 @@ impl Refusal {
         Self::new(404, message).about(kind.plural, kind.group, name)
     }
 
-    /// There is nothing at that path.
+    /// The path does not exist.
     pub(super) fn nowhere() -> Self {
         let refusal = Self::new(404, "the server could not find the requested resource");
         Self {
@@ -76,17 +76,17 @@ impl Refusal {
         conflict(&kind.resource(), name, why).about(kind.plural, kind.group, name)
     }
 
-    /// Of a subresource, such as `pods/binding`.
+    /// Sets a subresource, such as `pods/binding`.
     pub(super) fn conflict_on(what: &str, name: &str, why: &str) -> Self {
         conflict(what, name, why).about(what, "", name)
     }
 
-    /// As a delete says it.
+    /// The form of a delete.
     pub(super) fn conflict_on_kind(kind: &Kind, name: &str, why: &str) -> Self {
         conflict(&kind.full_name(), name, why).about(kind.name, kind.group, name)
     }
 
-    /// The version is not the newest.
+    /// A conflict: the version is not the newest.
     pub(super) fn stale(kind: &Kind, name: &str) -> Self {
         let why = "the object has been modified; please apply your changes to the latest version and try again";
         Self::conflict(kind, name, why)
@@ -115,7 +115,7 @@ impl Refusal {
         self
     }
 
-    /// A version that is not there yet.
+    /// A version that does not exist yet.
     pub(super) fn too_large(asked: u64, current: u64) -> Self {
         let message = format!("Too large resource version: {asked}, current: {current}");
         let mut refusal = Self::new(504, message.clone());
@@ -127,7 +127,7 @@ impl Refusal {
         refusal
     }
 
-    /// As it is sent.
+    /// The refusal in the format of the API.
     #[must_use]
     pub fn status(&self) -> Value {
         let mut status = json!({
@@ -160,7 +160,7 @@ fn invalid(what: &str, name: &str, field: &str, why: &str) -> Refusal {
     Refusal::new(422, format!("{what} \"{name}\" is invalid: {field}: {why}"))
 }
 
-/// The reason for a code.
+/// The reason for an HTTP code.
 const fn reason(code: u16) -> &'static str {
     match code {
         400 => "BadRequest",

@@ -12,7 +12,7 @@ use super::read::Asked;
 use super::refusal::Refusal;
 use super::selector::Selector;
 
-/// A request, taken apart.
+/// A parsed request.
 #[derive(Clone, Debug)]
 pub(super) struct Request {
     pub(super) info: RequestInfo,
@@ -22,7 +22,7 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// None: the path is not one of objects.
+    /// The resource. None: the path is not a path of objects.
     pub(super) fn parse(user: &str, parts: &Parts, body: &[u8]) -> Option<Self> {
         let query = parts.uri.query().unwrap_or_default();
         let values: BTreeMap<String, String> = form_urlencoded::parse(query.as_bytes())
@@ -81,7 +81,7 @@ impl Request {
         })
     }
 
-    /// One that was not sent by HTTP.
+    /// A request that was not sent by HTTP.
     pub(super) fn direct(info: RequestInfo) -> Self {
         let query = form_urlencoded::parse(info.query.as_bytes())
             .into_owned()
@@ -143,7 +143,7 @@ impl Request {
         self.text("allowWatchBookmarks") == "true"
     }
 
-    /// How long a watch may last, in seconds.
+    /// The time limit of a watch, in seconds.
     pub(super) fn timeout(&self) -> Result<Option<u64>, Refusal> {
         self.number("timeoutSeconds")
     }

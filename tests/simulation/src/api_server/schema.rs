@@ -1,8 +1,8 @@
-//! What a structural schema does to an object: what it does not know goes, what is left out is filled in.
+//! Applies a structural schema to an object: removes unknown fields and sets defaults.
 
 use serde_json::{Map, Value};
 
-/// Prunes and fills in an object of a custom kind.
+/// Removes unknown fields of an object of a custom kind, and sets defaults.
 pub(super) fn tidy(object: &mut Value, schema: &Value) {
     let Value::Object(fields) = object else {
         return;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::kinds::{Kind, Trait};
 use super::refusal::Refusal;
 
-/// Which objects are asked for.
+/// The selectors of a request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Selector {
     labels: Vec<Label>,
@@ -79,7 +79,7 @@ impl Selector {
     }
 }
 
-/// The terms between the commas that are not in brackets.
+/// The terms of a selector: splits it at commas outside of brackets.
 fn terms(text: &str) -> Vec<String> {
     let mut depth = 0;
     text.split(|character| {

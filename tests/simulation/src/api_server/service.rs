@@ -1,4 +1,4 @@
-//! The way in: a request of a client, through the gate.
+//! The HTTP entry: a request of a client passes the gate and is executed.
 
 use std::io;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use super::watch::Watch;
 
 type Sent = Response<UnsyncBoxBody<Bytes, io::Error>>;
 
-/// Takes a request in and answers it, or does not.
+/// Handles a request. The gate decides whether it is answered.
 pub(super) async fn serve(
     server: ApiServer,
     user: String,

@@ -1,30 +1,32 @@
-//! The state of the server, and the effect of requests.
+//! The state of the server, and the effects of requests.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::clock::Clock;
-use super::gate::{Entry, Fate, Gate, Outcome, RequestInfo, Verb};
+use super::gate::{Entry, Fate, Gate, Outcome, RequestInfo, Reversion, Reverter, Verb};
 use super::kinds::{Kind, Trait};
 use super::objects::{InterfaceRef, Objects, Written};
 use super::read::{Asked, partial};
 use super::refusal::Refusal;
 use super::request::Request;
+use super::store::Object;
 use super::write::Part;
 
 /// The state behind the lock.
 pub(super) struct State {
     pub(super) objects: Objects,
     pub(super) gate: Option<Gate>,
+    pub(super) reverter: Option<Reverter>,
     pub(super) history: Vec<Entry>,
     /// The maximum age, in versions, of a list or a read of any version.
     pub(super) staleness: u64,
-    /// News of a change reaches watches so late.
+    /// The delay until events reach watches.
     pub(super) watch_delay: std::time::Duration,
-    /// Watches of an earlier era end.
+    /// The number of the current era. Watches of an earlier era end.
     pub(super) era: u64,
-    /// How many watches there were, and of these which fell silent.
+    /// The number of watches so far, and the first ones of them that are silent.
     pub(super) watches: u64,
     pub(super) silent: u64,
 }
@@ -60,6 +62,7 @@ impl State {
         Self {
             objects: Objects::new(clock),
             gate: None,
+            reverter: None,
             history: Vec::new(),
             staleness: 0,
             watch_delay: std::time::Duration::ZERO,
@@ -69,7 +72,7 @@ impl State {
         }
     }
 
-    /// Notes a request in the history, under the next number.
+    /// Adds a request to the history with the next number.
     pub(super) fn note(&mut self, info: &mut RequestInfo) {
         info.sequence = self.history.len() as u64;
         self.history.push(Entry {
@@ -81,12 +84,47 @@ impl State {
         });
     }
 
-    /// Carries a request out; the answer as it is sent.
+    /// Executes a request. Returns the answer in the format of the API.
     pub(super) fn execute(&mut self, request: &Request) -> Answer {
+        let before = self.to_write_again(request);
         match self.carry_out(request) {
-            Ok((answer, _)) => answer,
+            Ok((answer, written)) => {
+                if let Some(before) = before {
+                    self.write_again(request, &before.value, &written);
+                }
+                answer
+            }
             Err(refusal) => refusal.into(),
         }
+    }
+
+    /// The state that a foreign controller writes again after this update.
+    fn to_write_again(&self, request: &Request) -> Option<Arc<Object>> {
+        let info = &request.info;
+        if self.reversion(info) != Some(Reversion::Controller) {
+            return None;
+        }
+        let place = InterfaceRef {
+            kind: request.kind().ok()?,
+            namespace: &info.namespace,
+            name: &info.name,
+        };
+        self.objects.get(place).ok()
+    }
+
+    /// How another client reverts this update.
+    fn reversion(&self, info: &RequestInfo) -> Option<Reversion> {
+        self.reverter.as_ref().and_then(|reverter| reverter(info))
+    }
+
+    fn write_again(&mut self, request: &Request, before: &Value, written: &Value) {
+        let mut before = before.clone();
+        before["metadata"]["resourceVersion"] = written["metadata"]["resourceVersion"].clone();
+        let mut info = request.info.clone();
+        (info.user, info.verb, info.body) = ("reverter".to_owned(), Verb::Update, Arc::new(before));
+        let mut request = Request::direct(info);
+        self.note(&mut request.info);
+        let _ = self.carry_out(&request);
     }
 
     /// Executes a request, and writes its outcome into the history.
@@ -130,6 +168,7 @@ impl State {
             _ => return Err(Refusal::nowhere()),
         };
         let body = || Value::clone(&info.body);
+        self.objects.reverted = self.reversion(info) == Some(Reversion::Webhook);
         let done = match info.verb {
             Verb::Create => self.objects.create(kind, &info.namespace, body())?,
             Verb::Update => self.objects.replace(place, part, body())?,

@@ -1,4 +1,4 @@
-//! The objects, under one counter of versions, with the history of every change.
+//! The objects with one version counter, and the history of all changes.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -26,12 +26,12 @@ impl Object {
         })
     }
 
-    /// As JSON; made once, however many are shown it.
+    /// The object as JSON. It is computed once for all watches.
     pub(super) fn text(&self) -> &str {
         self.text.get_or_init(|| self.value.to_string())
     }
 
-    /// As an item of a list, where only custom kinds say what they are.
+    /// The object as an item of a list, in which only custom kinds have `kind` and `apiVersion`.
     pub(super) fn item(&self, kind: &Kind) -> &str {
         if kind.schema.is_some() {
             return self.text();
@@ -44,7 +44,7 @@ impl Object {
         })
     }
 
-    /// The same with a later version: a watch shows it when an object does not match any more.
+    /// The same object with a later version. A watch shows it when an object does not match the selector any more.
     pub(super) fn at(&self, version: u64) -> Arc<Self> {
         let mut value = Value::clone(&self.value);
         value["metadata"]["resourceVersion"] = json!(version.to_string());
@@ -52,7 +52,7 @@ impl Object {
     }
 }
 
-/// Where an object is kept.
+/// The key of an object.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     resource: (&'static str, &'static str),
@@ -69,7 +69,7 @@ impl Key {
         }
     }
 
-    /// Whether it is of this kind, in this namespace; an empty one: in any.
+    /// Whether it is of this kind and in this namespace. An empty namespace matches all.
     pub(super) fn is_of(&self, kind: &Kind, namespace: &str) -> bool {
         self.resource == (kind.group, kind.plural)
             && (namespace.is_empty() || self.namespace == namespace)
@@ -86,7 +86,7 @@ pub(super) struct Change {
     pub(super) after: Option<Arc<Object>>,
 }
 
-/// The objects as they are now, and how they came to be so.
+/// The present objects, and the history of changes.
 #[derive(Debug)]
 pub(super) struct Store {
     version: u64,
@@ -94,11 +94,11 @@ pub(super) struct Store {
     changes: Vec<Change>,
     /// The oldest version in the history.
     oldest: u64,
-    /// By how much versions were set back.
+    /// The sum by which versions were set back.
     set_back: u64,
 }
 
-/// The store at one moment, to go back to.
+/// A backup of the store.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     version: u64,
@@ -106,7 +106,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// The same without the objects of a resource. Watches do not show this change.
+    /// The backup without the objects of a resource. Watches do not show this change.
     #[must_use]
     pub fn without(mut self, resource: &str) -> Self {
         self.objects.retain(|key, _| key.resource.1 != resource);
@@ -114,7 +114,7 @@ impl Snapshot {
         self
     }
 
-    /// The same at a version that no change of before has reached, as a backup is well restored.
+    /// The backup with a version that no earlier change has reached, as after a correct restore.
     #[must_use]
     pub fn ahead(mut self, version: u64) -> Self {
         self.version = self.version.max(version + 1);
@@ -160,7 +160,7 @@ impl Store {
         self.objects.get(key)
     }
 
-    /// Puts an object there at the next version.
+    /// Stores an object with the next version.
     pub(super) fn put(&mut self, key: Key, mut value: Value) -> Arc<Object> {
         self.version += 1;
         value["metadata"]["resourceVersion"] = json!(self.version.to_string());
@@ -170,7 +170,7 @@ impl Store {
         after
     }
 
-    /// Takes an object away, at the next version.
+    /// Removes an object, with the next version.
     pub(super) fn remove(&mut self, key: &Key) {
         if let Some(before) = self.objects.remove(key) {
             self.version += 1;
@@ -188,7 +188,7 @@ impl Store {
         });
     }
 
-    /// The objects of a kind as they are now.
+    /// The present objects of a kind.
     pub(super) fn of(
         &self,
         kind: &Kind,
@@ -201,7 +201,7 @@ impl Store {
             .filter(move |(key, _)| key.is_of(kind, namespace))
     }
 
-    /// The objects of a kind as they were at a version.
+    /// The objects of a kind at a version.
     pub(super) fn list(
         &self,
         kind: &Kind,
@@ -234,7 +234,7 @@ impl Store {
         self.changes.get(start..).unwrap_or_default()
     }
 
-    /// Forgets all but the last changes.
+    /// Drops the history except the last changes.
     pub(super) fn compact(&mut self, keep: usize) {
         let surplus = self.changes.len().saturating_sub(keep);
         if let Some(last) = self.changes.drain(..surplus).next_back() {

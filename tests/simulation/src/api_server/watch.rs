@@ -1,4 +1,4 @@
-//! A watch: the changes after a version, as they come.
+//! Watches: the changes after a version, in order.
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,9 +18,9 @@ use super::{ApiServer, unlocked};
 
 /// The interval of the bookmarks of a watch.
 const BOOKMARKS: Duration = Duration::from_mins(1);
-/// The last bookmark comes this time before the end of the watch.
+/// The last bookmark is sent this time before the end of the watch.
 const BEFORE_THE_END: Duration = Duration::from_secs(2);
-/// How long a watch lasts that does not say.
+/// The default time limit of a watch.
 const LASTS: u64 = 30 * 60;
 
 /// One watch on the server.
@@ -195,7 +195,7 @@ impl Watch {
         match (chosen(&change.before), chosen(&change.after)) {
             (None, Some(after)) => self.show("ADDED", &after),
             (Some(_), Some(after)) => self.show("MODIFIED", &after),
-            // As it was when it was last shown, at the version of its end.
+            // The last shown state of the object, with the version of its deletion.
             (Some(before), None) => self.show("DELETED", &before.at(change.version)),
             (None, None) => {}
         }

@@ -15,10 +15,10 @@ const KEPT: [&str; 5] = [
     "generation",
 ];
 
-/// Which part of an object an update is meant for.
+/// The part of an object that an update changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// All but the status, where the status is apart.
+    /// Everything except the status, if the kind has the subresource `status`.
     Object,
     Status,
 }
@@ -54,7 +54,7 @@ pub(super) fn created(kind: &Kind, mut object: Value, uid: &str, now: &str) -> V
     object
 }
 
-/// The object after an update that asks for `wanted`; it has the version that it had.
+/// The object after an update to `wanted`. Its version is not changed yet.
 pub(super) fn updated(
     kind: &Kind,
     before: &Value,
@@ -113,7 +113,7 @@ fn status(kind: &Kind, before: &Value, wanted: Value) -> Value {
         copy(&wanted, &mut after, "status");
         return after;
     }
-    // Of Kubernetes' own kinds, labels and annotations may be written with the status.
+    // For built-in kinds, labels and annotations can be written together with the status.
     let mut after = wanted;
     copy(before, &mut after, "spec");
     copy(
@@ -162,7 +162,7 @@ pub(super) fn finalizers(object: &Value) -> Vec<&str> {
         .collect()
 }
 
-/// One more generation.
+/// Increases the generation.
 pub(super) fn count(object: &mut Value) {
     let generation = &mut object["metadata"]["generation"];
     if let Some(number) = generation.as_u64() {
@@ -179,7 +179,7 @@ fn specified(object: &Value) -> Map<String, Value> {
         .collect()
 }
 
-/// Empty maps and lists of the metadata are not kept.
+/// Removes empty maps and lists of the metadata.
 fn tidy(object: &mut Value) {
     remove(&mut object["metadata"], "managedFields");
     if let Value::Object(meta) = &mut object["metadata"] {

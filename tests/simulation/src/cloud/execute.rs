@@ -1,5 +1,5 @@
-//! The way of a call, from where it is sent to where its answer arrives. Its sender can be gone by
-//! then: a sent call is still executed.
+//! Executes calls, from the sender to the answer. A call that was sent is executed even if its sender has stopped
+//! waiting.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -22,22 +22,22 @@ pub(super) enum Answer {
     Broken,
 }
 
-/// A call on its link.
+/// A call in progress.
 struct Incoming {
     client: String,
     action: Action,
     form: Form,
     /// Its index in the mutating calls.
     entry: Option<usize>,
-    /// In words.
+    /// The description for the trace.
     text: String,
 }
 
-/// How long nothing is heard before even the most patient client has given up.
+/// After this time without an answer every client has stopped waiting.
 const SILENCE: Duration = Duration::from_hours(1);
 
 impl Cloud {
-    /// Takes a call; its answer comes over the channel, if one comes.
+    /// Handles a call. The answer, if there is one, is sent over the channel.
     pub(super) fn begin(&self, client: &str, body: &[u8]) -> oneshot::Receiver<Answer> {
         let (mut sender, receiver) = oneshot::channel();
         let form = Form::parse(body);
@@ -298,7 +298,7 @@ fn found_on(ec2: &ec2_emulator::state::Ec2, change: &Change) -> BTreeMap<Ipv4Add
     elsewhere.collect()
 }
 
-/// So that an answer that differs shows, however long it is.
+/// A hash of the answer for the trace, so that different long answers are visible.
 fn digest(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)

@@ -1,4 +1,4 @@
-//! S3: a guarded write carries the very version that it was decided from.
+//! S3: a guarded write has exactly the version that it was decided from.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -25,7 +25,7 @@ fn guard(entry: &Entry) -> Option<&str> {
     Some(text(body, pointer)).filter(|version| !version.is_empty())
 }
 
-/// The writer, and what it wrote.
+/// The writer, and the object that it wrote.
 fn object(entry: &Entry) -> Object<'_> {
     let request = &entry.request;
     (
@@ -36,7 +36,7 @@ fn object(entry: &Entry) -> Object<'_> {
     )
 }
 
-/// The last decision about the object by then.
+/// The last decision about the object until then.
 fn last<'a>(
     decided: &BTreeMap<Object<'a>, Vec<&'a Decided>>,
     object: Object<'a>,
@@ -47,15 +47,15 @@ fn last<'a>(
     of.get(count.checked_sub(1)?).copied()
 }
 
-/// Every guarded write that was sent, whatever came of it: its version is the one that it was decided from, or the
-/// one that the write before it in the same step left.
+/// Checks every guarded write that was sent, with any outcome: its version is the one that it was decided from, or the
+/// one after the previous write in the same step.
 pub(super) fn from_what_was_decided(history: &[Entry], decided: &[Decided]) -> Result<(), Broken> {
     let mut by_object: BTreeMap<Object<'_>, Vec<&Decided>> = BTreeMap::new();
     for one in decided {
         let object: Object<'_> = (&one.user, &one.resource, &one.namespace, &one.name);
         by_object.entry(object).or_default().push(one);
     }
-    // What the last write of each object by each process left, and when that was sent.
+    // The version after the last write of each object by each process, and when that write was sent.
     let mut left: BTreeMap<Object<'_>, (Duration, &str)> = BTreeMap::new();
     for entry in history {
         let request = &entry.request;

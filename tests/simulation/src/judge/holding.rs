@@ -18,11 +18,11 @@ use crate::replicas::is_ours;
 
 type Verdict = Result<(), String>;
 
-/// A Node that was away this recently was read while it was: no read is older than five seconds, and no write is on
-/// its way for longer than a process is paused.
+/// A decision may be based on a Node state of this age: a read is at most five seconds old, and a write is in flight at
+/// most as long as a process is paused.
 const LATELY: Duration = Duration::from_mins(1);
 
-/// A state of this age is shown by a lagging Describe, and by one that started when an edit was seen.
+/// A Describe that lags, or that started when an edit was seen, can show a state of this age.
 const SEEN: Duration = Duration::from_secs(30);
 
 /// The holder and the place in the status of an IP.
@@ -47,7 +47,7 @@ impl<'a> ClaimPhase<'a> {
         }
     }
 
-    /// It names a pod and a place.
+    /// Whether the claim names a pod and a place.
     fn placed(&self) -> bool {
         self.claimed && !self.interface.is_empty()
     }
@@ -87,7 +87,7 @@ pub(super) fn written(
     }
 }
 
-/// A recorded claim leaves its pod only for a reason.
+/// Checks that a recorded claim is taken from its pod only for a valid reason.
 fn left(replay: &Replay<'_>, before: &Value, after: &Value, now: Duration) -> Verdict {
     let (had, has) = (ClaimPhase::of(before), ClaimPhase::of(after));
     let stays = has.placed() && has.pod == had.pod;
@@ -122,7 +122,7 @@ fn left(replay: &Replay<'_>, before: &Value, after: &Value, now: Duration) -> Ve
     ))
 }
 
-/// The address of a holder is not changed to one that a foreign client has, if that can have been seen.
+/// Checks that the address of a holder is not changed to one that a foreign client has, if Mooring could see this.
 fn edited(case: &Case<'_>, before: &Value, after: &Value, now: Duration) -> Verdict {
     let (had, has) = (ClaimPhase::of(before), ClaimPhase::of(after));
     let edited = had.recorded && has.claimed && address(before) != address(after);
@@ -158,7 +158,7 @@ fn lies_in(prefixes: &BTreeSet<Ipv4Net>, address: Ipv4Addr) -> bool {
     prefixes.iter().any(|prefix| prefix.contains(&address))
 }
 
-/// No address is given to a pod whose node is known to be away.
+/// Checks that no pod gets an address while its node is known to be away.
 fn given(
     case: &Case<'_>,
     replay: &Replay<'_>,
@@ -182,7 +182,7 @@ fn given(
     }
 }
 
-/// An address is released only after it was seen off every place of the IP.
+/// Checks that an address is released only after Describes showed it at no place of the IP.
 fn nowhere(
     case: &Case<'_>,
     replay: &Replay<'_>,
@@ -207,7 +207,7 @@ fn nowhere(
     }
 }
 
-/// Has a foreign client changed the address since then?
+/// Whether a foreign client has changed the address since then.
 fn was_touched(case: &Case<'_>, address: Ipv4Addr, interface: &str, put: &Moment) -> bool {
     let mut later = case.foreign.iter().filter(|(at, _)| at.at >= put.at);
     later.any(|(_, change)| match change {

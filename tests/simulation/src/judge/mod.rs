@@ -1,9 +1,10 @@
-//! S1 to S5 of docs/design/faults.md over the histories of the API server and of EC2, whose common order is known.
+//! Checks S1 to S5 of docs/design/faults.md on the histories of the API server and of EC2, which have a common order.
 
 mod guards;
 mod holding;
 mod nodes;
 mod objects;
+mod repetitions;
 mod replay;
 mod safety;
 mod taints;
@@ -35,54 +36,56 @@ pub struct Case<'a> {
     pub decided: &'a [Decided],
     /// The changes of EC2 by foreign clients.
     pub foreign: &'a [(Moment, Change)],
-    /// Only one process of Mooring at a time may act.
+    /// Whether only one process of Mooring at a time may act.
     pub one_at_a_time: bool,
     /// The inventory interval.
     pub interval: Duration,
     /// Each backup that was restored.
     pub restored: &'a [Restored],
-    /// Calls landed, and a Describe lagged, for no longer than Mooring counts on (paused processes aside).
+    /// Whether calls landed within, and Describes lagged at most, the bounds that Mooring assumes (except for paused
+    /// processes).
     pub within_bounds: bool,
-    /// The connection to the API server has no faults, and every event is received within this time.
+    /// If set: the connection to the API server has no faults, and every event is received within this time.
     pub news_within: Option<Duration>,
 }
 
 /// A backup that was restored, and its objects.
 #[derive(Clone, Debug)]
 pub struct Restored {
-    /// When.
+    /// When it was restored.
     pub moment: Moment,
-    /// The pods that it held.
+    /// The pods in the backup.
     pub pods: Vec<Value>,
-    /// The IPs that it held.
+    /// The IPs in the backup.
     pub ips: Vec<Value>,
 }
 
-/// A rule that was broken.
+/// A violated rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broken {
-    /// When.
+    /// When it was violated.
     pub at: Duration,
-    /// Which, and by what.
+    /// The rule, and what violated it.
     pub sentence: String,
 }
 
 /// The counts of the judge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// An address was recorded at another place, or for another pod, without having been free between.
+    /// The number of moves: an address was recorded at another place or for another pod, and was not free in between.
     pub moves: u64,
     /// The number of gates that were set to `True`.
     pub attached: u64,
 }
 
-/// Judges.
+/// Checks all rules.
 ///
 /// # Errors
-/// The first rule that was broken. A history in which nothing happened breaks one.
+/// The first violated rule. A history in which nothing happened is a violation too.
 pub fn judge(case: &Case<'_>) -> Result<Seen, Broken> {
     let broken = |at, sentence: String| Err(Broken { at, sentence });
     guards::from_what_was_decided(case.history, case.decided)?;
+    repetitions::limited(case.history, case.calls)?;
     let mut replay = replay::Replay::default();
     let mut seen = Seen::default();
     let mut recorded: BTreeMap<&str, (&str, &str)> = BTreeMap::new();
@@ -101,7 +104,7 @@ pub fn judge(case: &Case<'_>) -> Result<Seen, Broken> {
                 if entry.request.resource == "ips" {
                     seen.moves += u64::from(moved(&mut recorded, &outcome.body));
                 }
-                // Other requests change no gate.
+                // Other requests do not change a gate.
                 let speaks = matches!(entry.request.resource.as_str(), "ips" | "pods");
                 verdict.and_then(|()| {
                     if speaks {
@@ -141,7 +144,7 @@ pub fn judge(case: &Case<'_>) -> Result<Seen, Broken> {
     Ok(seen)
 }
 
-/// Is this the record of a move?
+/// Whether this write is the Record of a move.
 fn moved<'a>(recorded: &mut BTreeMap<&'a str, (&'a str, &'a str)>, ip: &'a Value) -> bool {
     let uid = objects::text(ip, "/metadata/uid");
     let status = &ip["status"];

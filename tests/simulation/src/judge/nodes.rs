@@ -1,4 +1,4 @@
-//! Which machines the Nodes stood for, and since when they were away.
+//! The instance of each Node over time, and since when each Node was away.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -8,30 +8,30 @@ use serde_json::Value;
 use super::objects::{is_end, text};
 use crate::api_server::RequestInfo;
 
-/// One Node, by its name.
+/// The history of one Node name.
 #[derive(Clone, Copy)]
 struct Node<'a> {
     instance: &'a str,
-    /// When it was made, as the API server writes it.
+    /// The creation time, in the format of the API server.
     created: &'a str,
-    /// Since when it has been gone, not ready or out of reach.
+    /// Since when the Node has been gone, not ready or unreachable. None: it is not.
     away_since: Option<Duration>,
-    /// Until when it was so the last time.
+    /// The end of the last such time.
     away_until: Option<Duration>,
     /// Its taints.
     taints: &'a Value,
 }
 
-/// All of them, as they were at one moment.
+/// All Nodes at one moment.
 #[derive(Default)]
 pub(super) struct Nodes<'a> {
     by_name: BTreeMap<&'a str, Node<'a>>,
-    /// Node and instance, as they ever went together.
+    /// All pairs of Node and instance that ever existed.
     ever: BTreeSet<(&'a str, &'a str)>,
 }
 
 impl<'a> Nodes<'a> {
-    /// Something was written about one.
+    /// Applies a write of a Node.
     pub(super) fn apply(&mut self, request: &'a RequestInfo, body: &'a Value, at: Duration) {
         if is_end(request, body) {
             if let Some(node) = self.by_name.get_mut(request.name.as_str()) {
@@ -58,18 +58,18 @@ impl<'a> Nodes<'a> {
         }
     }
 
-    /// The instance that it names, and its taints.
+    /// The instance that the Node names, and its taints.
     pub(super) fn shown(&self, name: &str) -> (&'a str, &'a Value) {
         let node = self.by_name.get(name);
         node.map_or(("", &Value::Null), |node| (node.instance, node.taints))
     }
 
-    /// Did the Node ever name this instance?
+    /// Whether the Node ever named this instance.
     pub(super) fn was(&self, name: &str, instance: &str) -> bool {
         self.ever.contains(&(name, instance))
     }
 
-    /// An older Node, not away, that names the instance which this one names.
+    /// An older Node that names the same instance and is not away.
     pub(super) fn older_of_its_instance(&self, name: &str) -> Option<&'a str> {
         let node = self.by_name.get(name)?;
         let older = |other: &&Node<'_>| {
@@ -83,13 +83,13 @@ impl<'a> Nodes<'a> {
             .map(|(name, _)| *name)
     }
 
-    /// For how long it has been away.
+    /// How long the Node has been away.
     pub(super) fn away_for(&self, name: &str, now: Duration) -> Option<Duration> {
         let since = self.by_name.get(name)?.away_since?;
         Some(now.saturating_sub(since))
     }
 
-    /// Was this machine away at any time since then?
+    /// Whether this Node was away at any time since then.
     pub(super) fn was_away_since(&self, name: &str, instance: &str, since: Duration) -> bool {
         self.by_name.get(name).is_none_or(|node| {
             node.instance != instance
@@ -99,7 +99,7 @@ impl<'a> Nodes<'a> {
     }
 }
 
-/// Not ready, or out of reach.
+/// Whether the Node is not ready or unreachable.
 fn is_away(node: &Value) -> bool {
     let any = |pointer: &str, is: fn(&Value) -> bool| {
         let list = node.pointer(pointer).and_then(Value::as_array);

@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::api_server::{RequestInfo, Verb};
 
-/// Our readiness gate.
+/// The readiness gate of Mooring.
 const GATE: &str = "ip.wgtwo.com/attached";
 
-/// A text, empty where there is none.
+/// The text at this path. Empty if it does not exist.
 pub(super) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
     object
         .pointer(pointer)
@@ -22,7 +22,7 @@ pub(super) fn address(ip: &Value) -> &str {
     text(ip, "/status/address")
 }
 
-/// Does the pod say that it has its address?
+/// Whether the gate of the pod is `True`.
 pub(super) fn says_attached(pod: &Value) -> bool {
     let conditions = pod.pointer("/status/conditions").and_then(Value::as_array);
     conditions.is_some_and(|conditions| {
@@ -39,7 +39,7 @@ pub(super) fn ip_of(pod: &Value) -> &str {
         .unwrap_or_default()
 }
 
-/// Does the status explain the address on that interface?
+/// Whether the status explains the address on that interface.
 #[must_use]
 pub fn explains(ip: &Value, address: Ipv4Addr, interface: &str) -> bool {
     let (status, address) = (&ip["status"], address.to_string());
@@ -51,7 +51,7 @@ pub fn explains(ip: &Value, address: Ipv4Addr, interface: &str) -> bool {
             .is_some_and(|places| places.iter().any(at))
 }
 
-/// Is the object gone with this answer, not only marked as deleted?
+/// Whether the object is gone after this answer, and not only marked as deleted.
 pub(super) fn is_end(request: &RequestInfo, answer: &Value) -> bool {
     let deletes = request.verb == Verb::Delete;
     if answer["kind"] == "Status" {

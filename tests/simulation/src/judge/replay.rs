@@ -1,4 +1,4 @@
-//! The histories of the API server and of EC2, laid into one order and gone through again.
+//! Merges the histories of the API server and of EC2 into one order, and replays them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -14,10 +14,10 @@ use crate::api_server::{Entry, Outcome};
 use crate::cloud::{Call, Execution};
 use crate::log::Moment;
 
-/// Something that happened.
+/// One event of the merged history.
 #[derive(Clone, Copy, Debug)]
 pub enum Event<'a> {
-    /// A write was carried out.
+    /// A write was executed.
     Wrote(&'a Entry, &'a Outcome),
     /// A call was sent.
     Sent(&'a Call),
@@ -28,7 +28,7 @@ pub enum Event<'a> {
 }
 
 impl Event<'_> {
-    /// When, since the start.
+    /// When it happened, as time since the start.
     #[must_use]
     pub fn at(&self) -> Duration {
         match self {
@@ -81,9 +81,9 @@ pub(super) struct Claim<'a> {
 /// The objects at one moment, and the history that the rules need.
 #[derive(Default)]
 pub(super) struct Replay<'a> {
-    /// By UID.
+    /// The IPs, by UID.
     pub(super) ips: BTreeMap<&'a str, &'a Value>,
-    /// By UID.
+    /// The pods, by UID.
     pub(super) pods: BTreeMap<&'a str, &'a Value>,
     /// Every claim that was ever written.
     pub(super) claims: BTreeSet<Claim<'a>>,
@@ -101,7 +101,7 @@ pub(super) struct Replay<'a> {
     pub(super) put: BTreeMap<Ipv4Addr, (&'a str, Moment)>,
     /// The Deployment of each `ReplicaSet`, by their UIDs.
     deployments: BTreeMap<&'a str, &'a str>,
-    /// Pod and node.
+    /// All pairs of pod and node that ever existed.
     bound: BTreeSet<(&'a str, &'a str)>,
     names: BTreeMap<(&'a str, &'a str), &'a str>,
 }
@@ -197,7 +197,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Was the pod of the claim ever bound to its node, and did the node ever name its instance?
+    /// Whether the pod of the claim was ever bound to the node of the claim, and the node ever named the instance.
     pub(super) fn is_where_its_pod_is(&self, claim: &Claim<'_>) -> bool {
         self.bound.contains(&(claim.pod, claim.node)) && self.nodes.was(claim.node, claim.instance)
     }
@@ -220,7 +220,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Are both pods of one Deployment, by different templates?
+    /// Whether both pods belong to one Deployment, with different templates.
     pub(super) fn of_one_deployment(&self, one: &Value, other: &Value) -> bool {
         let set = |pod| text(pod, "/metadata/ownerReferences/0/uid");
         let deployment = |pod| self.deployments.get(set(pod));

@@ -1,4 +1,4 @@
-//! The rules, one by one.
+//! The safety rules.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
@@ -17,7 +17,7 @@ use crate::replicas::is_ours;
 
 type Verdict = Result<(), String>;
 
-/// S1: at most one gate is `True` for an address, and for an IP.
+/// S1: at most one gate is `True` for each address, and for each IP.
 pub(super) fn one_holder(replay: &Replay<'_>) -> Verdict {
     let mut by_ip: BTreeMap<&str, &str> = BTreeMap::new();
     let mut by_address: BTreeMap<&str, &str> = BTreeMap::new();
@@ -43,7 +43,7 @@ pub(super) fn one_holder(replay: &Replay<'_>) -> Verdict {
     Ok(())
 }
 
-/// Is this write the opening of a gate by us?
+/// Whether Mooring sets a gate to `True` by this write.
 pub(super) fn opens(entry: &Entry) -> bool {
     let request = &entry.request;
     is_ours(&request.user)
@@ -52,7 +52,7 @@ pub(super) fn opens(entry: &Entry) -> bool {
         && says_attached(&request.body)
 }
 
-/// S3 and S1: our status writes and the gates that we open are compare-and-swap.
+/// S3 and S1: status writes of Mooring, and its writes of a gate to `True`, are compare-and-swap.
 pub(super) fn guarded(entry: &Entry) -> Verdict {
     let request = &entry.request;
     if !is_ours(&request.user) {
@@ -85,7 +85,7 @@ pub(super) fn guarded(entry: &Entry) -> Verdict {
     }
 }
 
-/// S1: the gate that we open is that of a pod, by its UID, that a Record has named.
+/// S1: Mooring sets a gate to `True` only for a pod whose UID a Record has named.
 pub(super) fn named(replay: &Replay<'_>, entry: &Entry, outcome: &Outcome) -> Verdict {
     let uid = text(&outcome.body, "/metadata/uid");
     if !opens(entry) || replay.recorded.contains(uid) {
@@ -97,8 +97,8 @@ pub(super) fn named(replay: &Replay<'_>, entry: &Entry, outcome: &Outcome) -> Ve
     ))
 }
 
-/// A gate that we open where the block asks for the node part: the node has programmed the address for the present
-/// claim.
+/// If the block asks for the node part, Mooring sets a gate to `True` only after the node has programmed the address
+/// for the present claim.
 pub(super) fn programmed(replay: &Replay<'_>, entry: &Entry, outcome: &Outcome) -> Verdict {
     if !opens(entry) {
         return Ok(());
@@ -107,7 +107,7 @@ pub(super) fn programmed(replay: &Replay<'_>, entry: &Entry, outcome: &Outcome) 
     let Some(ip) = replay.ips.get(ip_of(&outcome.body)) else {
         return Ok(());
     };
-    // Whether it may say so at all under another claim is a matter of S1.
+    // S1 checks whether the gate may be `True` under another claim.
     let holds = ip["status"]["assigned"] == true && text(ip, "/status/podUID") == uid;
     let claim = text(ip, "/status/claimID");
     if !holds
@@ -122,7 +122,7 @@ pub(super) fn programmed(replay: &Replay<'_>, entry: &Entry, outcome: &Outcome) 
     ))
 }
 
-/// S2: the label of a block is not put on a Node that names the instance of an older Node.
+/// S2: a Node that names the instance of an older Node does not get the label of a block.
 pub(super) fn labelled(replay: &Replay<'_>, entry: &Entry) -> Verdict {
     let request = &entry.request;
     let labels = request.body["metadata"]["labels"].as_object();
@@ -144,7 +144,7 @@ pub(super) fn labelled(replay: &Replay<'_>, entry: &Entry) -> Verdict {
     }
 }
 
-/// The IPs that explain the address there, as they are now.
+/// The present IPs that explain the address on that interface.
 fn explained(replay: &Replay<'_>, address: Ipv4Addr, interface: &str) -> bool {
     replay
         .ips
@@ -152,8 +152,8 @@ fn explained(replay: &Replay<'_>, address: Ipv4Addr, interface: &str) -> bool {
         .any(|ip| explains(ip, address, interface))
 }
 
-/// Did one of the IPs that explain the address there ever allow to take it from where it is? Where none explains
-/// it, another rule is broken.
+/// Whether one of the IPs that explain the address on that interface ever had `reassign: true`. (If no IP explains it,
+/// another rule is violated.)
 fn may_take(replay: &Replay<'_>, address: Ipv4Addr, interface: &str) -> bool {
     let mut explain = replay
         .ips
@@ -163,7 +163,7 @@ fn may_take(replay: &Replay<'_>, address: Ipv4Addr, interface: &str) -> bool {
     explain.peek().is_none() || explain.any(|(uid, _)| replay.reassignable.contains(uid))
 }
 
-/// S1: no gate is `True` for it.
+/// S1: no gate is `True` for the address.
 fn silent(replay: &Replay<'_>, of: Ipv4Addr, call: &Call, when: &str) -> Verdict {
     let of = of.to_string();
     let speaks = replay.pods.iter().find(|(_, pod)| {
@@ -260,7 +260,7 @@ pub(super) fn executed(
     Ok(())
 }
 
-/// Was the address put there so recently that no inventory can show it?
+/// Whether the address was assigned there so recently that no inventory can show it.
 fn was_put_there(case: &Case<'_>, address: Ipv4Addr, interface: &str, call: &Call) -> bool {
     let beyond = if case.within_bounds {
         Duration::ZERO

@@ -1,4 +1,4 @@
-//! Fast failover: which nodes Mooring takes out of service, and which ones it puts back.
+//! Fast failover: checks on which Nodes Mooring sets the taint `out-of-service`, and from which it removes it.
 //! Rules: R3.35 to R3.38.
 
 use std::time::Duration;
@@ -11,24 +11,24 @@ use super::replay::Replay;
 use crate::api_server::{Entry, Outcome};
 use crate::replicas::is_ours;
 
-/// An answer of EC2 is good for 10 s and can lag by 9 s, and the write that follows from it can be on its way while its
-/// process is paused (40 s).
+/// The longest time between a state of EC2 and the write that follows from it: an answer is used for 10 s and can lag
+/// by 9 s, and the write can be in flight while its process is paused (40 s).
 const BEFORE: Duration = Duration::from_mins(1);
 
-/// Is the taint that of Mooring?
+/// Whether Mooring has set the taint.
 fn is_ours_of(taint: &Value) -> bool {
     taint["key"] == "node.kubernetes.io/out-of-service" && taint["value"] == "mooring"
 }
 
-/// The taints of others, and whether there is one of Mooring.
+/// The taints of others, and whether there is the taint of Mooring.
 fn parts(taints: &Value) -> (Vec<&Value>, bool) {
     let all = taints.as_array().into_iter().flatten();
     let (ours, others): (Vec<&Value>, Vec<&Value>) = all.partition(|taint| is_ours_of(taint));
     (others, !ours.is_empty())
 }
 
-/// A taint is set only on a Node that is away and whose instance has ended, and removed only from a Node that is ready
-/// and whose instance runs. Those of others stay.
+/// Checks that the taint is set only on a Node that is away and whose instance has ended, and removed only from a Node
+/// that is ready and whose instance runs. Taints of others must stay.
 pub(super) fn written(
     case: &Case<'_>,
     replay: &Replay<'_>,
@@ -68,7 +68,7 @@ pub(super) fn written(
     Ok(())
 }
 
-/// The states of an instance in the time before: true where it has ended.
+/// The recent states of an instance. True: it has ended.
 fn states(case: &Case<'_>, instance: &str, at: Duration) -> Vec<bool> {
     let named = |ids: &std::collections::BTreeSet<ec2_emulator::state::id::InstanceId>| {
         ids.iter().any(|id| id.to_string() == instance)

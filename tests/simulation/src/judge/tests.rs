@@ -1,4 +1,4 @@
-//! Histories that break a rule are found to, and one that keeps them passes.
+//! The judge finds a violation in histories that violate a rule, and accepts a history that does not.
 
 mod holding;
 
@@ -114,7 +114,7 @@ fn assign(after: u64, interface: &str, found_on: Option<&str>) -> Call {
     }
 }
 
-/// Each write as decided from the version that it is guarded by.
+/// A decision for each write, from the version that guards the write.
 fn rightly(history: &[Entry]) -> Vec<Decided> {
     let decided = |entry: &Entry| Decided {
         user: entry.request.user.clone(),
@@ -337,7 +337,7 @@ fn the_second_write_of_a_step_is_guarded_by_the_result_of_the_first() {
     let history = [reservation(3, "1"), reservation(4, "7")];
     let decided = &rightly(&history)[..1];
     let verdict = judged_by(&history, &[], decided);
-    // Nothing else happened, which is another fault.
+    // Nothing else happened, which is another violation.
     assert!(verdict.is_err_and(|sentence| sentence.starts_with("nothing happened")));
     let history = [reservation(3, "1"), reservation(4, "8")];
     let verdict = judged_by(&history, &[], decided);

@@ -14,13 +14,13 @@ const ALLOCATOR: &str = "glibc.malloc.tcache_count=2000:glibc.malloc.top_pad=671
 /// The output of a process.
 #[derive(Clone, Debug)]
 pub struct Child {
-    /// Its first line.
+    /// The first line.
     pub outcome: Outcome,
-    /// The rest.
+    /// The other lines.
     pub trace: String,
 }
 
-/// Runs a seed in a process of its own.
+/// Runs a seed in a separate process.
 ///
 /// # Errors
 /// The process printed no outcome.

@@ -1,5 +1,5 @@
-//! Instances are stopped and terminated, others run on while their nodes are not ready, and EC2 is silent at times. The
-//! block asks for fast failover.
+//! Instances are stopped and terminated, other instances continue to run while their nodes are not ready, and EC2
+//! sometimes does not answer. The block has fast failover.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::world::Health;
 /// The number of events.
 const ROUNDS: u32 = 14;
 
-/// A machine that comes back.
+/// A machine that will be healthy again.
 struct Back {
     at: Duration,
     name: String,
@@ -37,7 +37,7 @@ pub(super) async fn run(simulation: &mut Simulation, seed: u64) -> Result<(), St
     let mut actions = Actions::new(seed);
     actions.heal(&mut simulation.world);
     simulation.replicas.start_all();
-    // Those whose Nodes are not deleted yet come last.
+    // Machines whose Nodes are not deleted yet come last.
     while !back.is_empty() {
         simulation.pass(TURN).await;
         for one in &mut back {
@@ -54,7 +54,7 @@ pub(super) async fn run(simulation: &mut Simulation, seed: u64) -> Result<(), St
     }
 }
 
-/// Machines come back that are due.
+/// Makes the machines that are due healthy again.
 fn come_back(simulation: &mut Simulation, back: &mut Vec<Back>) {
     let now = simulation.log.now();
     let world = &mut simulation.world;
@@ -75,13 +75,13 @@ fn come_back(simulation: &mut Simulation, back: &mut Vec<Back>) {
     *back = later;
 }
 
-/// One event.
+/// Carries out one random event.
 async fn event(simulation: &mut Simulation, back: &mut Vec<Back>) {
     let well = simulation.world.machines.iter();
     let well = well.filter(|(_, machine)| machine.health == Health::Well);
     let well: Vec<String> = well.map(|(name, _)| name.clone()).collect();
     let name = simulation.chance.pick(&well).cloned();
-    // Two machines stay healthy: there is room for all addresses.
+    // Two machines stay healthy, so that there is room for all addresses.
     let Some(name) = name.filter(|_| well.len() > 2) else {
         return;
     };

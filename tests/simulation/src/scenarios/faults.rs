@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ec2_emulator::wire::Action;
 
-use crate::api_server::{ApiServer, Fate, RequestInfo, Verb};
+use crate::api_server::{ApiServer, Fate, RequestInfo, Reversion, Verb};
 use crate::chance::Chance;
 use crate::cloud::{BEYOND, Cloud};
 use crate::log::Log;
@@ -18,6 +18,8 @@ struct Link {
     fault_rate: u64,
     /// The duration of a request in milliseconds, from and to.
     latency: (u64, u64),
+    /// No request for a watch, a list or a Lease fails.
+    spares_watches: bool,
     /// No request arrives.
     unreachable: bool,
     /// The paused processes: their requests wait until this time.
@@ -34,7 +36,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// No fault at first. From now on each request passes through here.
+    /// No fault at first. From now on the gate uses these faults for each request.
     #[must_use]
     pub fn new(seed: u64, api: ApiServer, cloud: Cloud, log: Log) -> Self {
         let link = Arc::new(Mutex::new(Link {
@@ -127,6 +129,31 @@ impl Faults {
         self.log.say("trouble  EC2 answers with server errors");
     }
 
+    /// Reads and writes of objects, and calls of EC2, fail often. No watch begins again with a list, and no other
+    /// process leads.
+    pub fn frequent_failures(&self) {
+        self.set_link(|link| (link.fault_rate, link.spares_watches) = (300, true));
+        self.cloud.set_faults(|faults| faults.error_rate = 600);
+        self.log.say("trouble  requests and calls fail often");
+    }
+
+    /// Another client reverts updates of the status of this kind by Mooring: a webhook all, a controller those that set
+    /// a condition to `True`. (S1 is not promised against a client that opens gates.)
+    pub fn revert_status_of(&self, resource: &'static str, reversion: Reversion) {
+        self.api.set_reverter(Some(Box::new(move |request| {
+            let conditions = request.body["status"]["conditions"].as_array();
+            let opens = conditions.is_some_and(|all| all.iter().any(|one| one["status"] == "True"));
+            let reverted = is_ours(&request.user)
+                && request.resource == resource
+                && request.subresource == "status"
+                && (opens || reversion == Reversion::Webhook);
+            reverted.then_some(reversion)
+        })));
+        self.log.fault(format!(
+            "trouble  a {reversion:?} reverts the status of {resource}"
+        ));
+    }
+
     fn deny(&self, action: Action) {
         self.cloud.set_faults(|faults| {
             faults.denied.insert(action);
@@ -136,6 +163,7 @@ impl Faults {
 
     /// Ends all faults.
     pub fn end(&self) {
+        self.api.set_reverter(None);
         self.api.set_staleness(0);
         self.api.set_watch_delay(Duration::ZERO);
         self.set_link(|link| {
@@ -173,6 +201,11 @@ impl Faults {
 }
 
 impl Link {
+    fn spares(&self, request: &RequestInfo) -> bool {
+        let watches = matches!(request.verb, Verb::Watch | Verb::List);
+        self.spares_watches && (watches || request.resource == "leases")
+    }
+
     fn fate(&mut self, request: &RequestInfo, chance: &mut Chance, log: &Log) -> Fate {
         let now = log.now();
         self.paused.retain(|(_, until)| *until > now);
@@ -188,7 +221,7 @@ impl Link {
                 1 => Fate::Fail(503),
                 _ => Fate::LoseRequest,
             }
-        } else if chance.permille(self.fault_rate) {
+        } else if !self.spares(request) && chance.permille(self.fault_rate) {
             match chance.between(0, 10) {
                 0 => Fate::Fail(500),
                 1 => Fate::Fail(429),

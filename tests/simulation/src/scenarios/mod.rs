@@ -9,6 +9,7 @@ mod manual_changes;
 mod many;
 mod outage;
 mod restored;
+mod retries;
 mod settle;
 mod setup;
 mod storm;
@@ -47,13 +48,15 @@ pub enum Scenario {
     Late,
     /// Two hundred IPs.
     Many,
+    /// Requests fail or are reverted, and only a timer starts the next try.
+    Retries,
     /// Instances end, and fast failover takes their nodes out of service.
     Ended,
 }
 
 impl Scenario {
     /// Every scenario, by its name.
-    pub const ALL: [(&'static str, Self); 7] = [
+    pub const ALL: [(&'static str, Self); 8] = [
         ("storm", Self::Storm),
         ("outage", Self::Outage),
         ("restored", Self::Restored),
@@ -61,6 +64,7 @@ impl Scenario {
         ("late", Self::Late),
         ("many", Self::Many),
         ("ended", Self::Ended),
+        ("retries", Self::Retries),
     ];
 
     /// The scenario of this name.
@@ -166,6 +170,8 @@ pub async fn run(scenario: Scenario, seed: u64, traced: bool) -> Report {
             // Then an inventory happens between the limit that Mooring relies on and the real lag.
             Scenario::Late => 15,
             Scenario::Succession => *chance.pick(&[15, 3600]).expect("two"),
+            // No inventory starts a try.
+            Scenario::Retries => 3600,
             _ => *chance.pick(&[15, 20, 30, 60]).expect("four"),
         }),
     };
@@ -173,7 +179,9 @@ pub async fn run(scenario: Scenario, seed: u64, traced: bool) -> Report {
         Scenario::Storm | Scenario::Late => Shape::of(seed),
         Scenario::Many => Shape::large(),
         Scenario::Ended => Shape::fast(seed),
-        Scenario::Outage | Scenario::Restored | Scenario::Succession => Shape::plain(),
+        Scenario::Outage | Scenario::Restored | Scenario::Retries | Scenario::Succession => {
+            Shape::plain()
+        }
     };
     let mut simulation = Simulation::new(seed, settings, shape.clone());
     simulation.log.say(format!(
@@ -187,6 +195,7 @@ pub async fn run(scenario: Scenario, seed: u64, traced: bool) -> Report {
         Scenario::Late => late::run(&mut simulation, seed).await,
         Scenario::Many => many::run(&mut simulation, seed).await,
         Scenario::Ended => ended::run(&mut simulation, seed).await,
+        Scenario::Retries => retries::run(&mut simulation).await,
     };
     let history = simulation.api.history();
     let (calls, foreign) = (simulation.cloud.calls(), simulation.cloud.foreign());

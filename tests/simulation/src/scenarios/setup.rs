@@ -12,8 +12,7 @@ use super::storm::RANGE;
 use crate::replicas::is_ours;
 use crate::world::Kind;
 
-/// The number of IPs. It is so small that the random choice of the node of a pod never needs more room on one
-/// interface than there is.
+/// The number of IPs. It is so small that one interface has room for all of them, for every random choice of nodes.
 pub(super) const IPS: u8 = 12;
 /// The interval of the turns of the world.
 pub(super) const TURN: Duration = Duration::from_millis(500);

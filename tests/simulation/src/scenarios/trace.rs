@@ -1,4 +1,4 @@
-//! The trace: everything that happened, one line each.
+//! The trace: one line for each event.
 
 use std::time::Duration;
 

@@ -13,16 +13,16 @@ use super::World;
 /// An IP that a user wants.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DesiredIp {
-    /// Its block.
+    /// The block of the IP.
     pub block: String,
-    /// It is deleted.
+    /// Whether the IP is being deleted.
     pub deleting: bool,
 }
 
 /// The addresses of a block: `10.0.third.first` to `10.0.third.last`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// Which subnet's.
+    /// The third byte of the addresses, which identifies the subnet.
     pub third: u8,
     /// The last byte of the first address.
     pub first: u8,
@@ -31,7 +31,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// Each address.
+    /// All addresses.
     pub fn addresses(self) -> impl Iterator<Item = Ipv4Addr> {
         let size = 1_u16 << (32 - self.prefix);
         let lasts = u16::from(self.first)..u16::from(self.first) + size;
@@ -130,7 +130,7 @@ impl World {
         self.say(format!("IP {name} is to be {address}"));
     }
 
-    /// A user changes how it moves.
+    /// A user changes `spec.reassign` of an IP.
     pub fn set_reassign(&mut self, name: &str, reassign: bool) {
         self.cluster
             .merge("ips", "", name, json!({"spec": {"reassign": reassign}}));
@@ -197,7 +197,7 @@ impl World {
             .collect()
     }
 
-    /// Takes the annotation off a live pod.
+    /// Removes the annotation of a running pod.
     pub fn release(&mut self, uid: &str) {
         let Some(pod) = self.pods.get(uid) else {
             return;
@@ -334,7 +334,7 @@ impl World {
         self.say("foreign clients leave");
     }
 
-    /// The address that an IP has, if it has one.
+    /// The address of an IP. None: it has none.
     #[must_use]
     pub fn address_of(&self, name: &str) -> Option<String> {
         let ip = self.cluster.get("ips", "", name)?;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::api_server::{ApiServer, PatchKind, Refusal, Target};
 
-/// Its identity.
+/// The client name in the history.
 const WORLD: &str = "world";
 
 /// The API server.
@@ -24,7 +24,7 @@ impl Cluster {
         Self(api)
     }
 
-    /// An object as it is.
+    /// The present object. None: it does not exist.
     #[must_use]
     pub fn get(&self, resource: &str, namespace: &str, name: &str) -> Option<Arc<Value>> {
         self.0.get(resource, namespace, name)
@@ -36,7 +36,7 @@ impl Cluster {
         self.0.list(resource, "", "")
     }
 
-    /// Makes an object.
+    /// Creates an object.
     ///
     /// # Errors
     /// The refusal of the API server.
@@ -48,7 +48,7 @@ impl Cluster {
         self.0.create(WORLD, resource, &namespace, object)
     }
 
-    /// Merges something into an object; one that is gone stays so.
+    /// Merges a change into an object. Does nothing if the object does not exist.
     pub fn merge(&self, resource: &str, namespace: &str, name: &str, patch: Value) {
         let target = Target::new(resource, namespace, name);
         let _ = self.0.patch(WORLD, target, PatchKind::Merge, patch);
@@ -77,15 +77,15 @@ impl Cluster {
             .delete(WORLD, Target::new(resource, namespace, name), options);
     }
 
-    /// Gives a pod its node.
+    /// Binds a pod to a node.
     pub fn bind(&self, namespace: &str, name: &str, node: &str) {
         let _ = self.0.bind(WORLD, namespace, name, node);
     }
 
-    /// Makes a pod as admission lets it pass.
+    /// Creates a pod with the mutations of admission.
     ///
     /// # Errors
-    /// Why it is not made.
+    /// The refusal of admission or of the API server.
     pub fn admit_and_create(&self, mut manifest: Value) -> Result<Value, String> {
         let pod = Pod::deserialize(&manifest).map_err(|error| error.to_string())?;
         let namespace = pod.metadata.namespace.clone().unwrap_or_default();

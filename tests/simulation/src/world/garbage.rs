@@ -9,7 +9,7 @@ use super::{NAMESPACE, World};
 
 impl World {
     pub(super) fn sweep(&mut self, _now: Duration) {
-        // Pods of Nodes that are no longer there.
+        // Pods of Nodes that do not exist any more.
         let orphans: Vec<(String, super::Pod)> = self
             .pods
             .iter()
@@ -22,7 +22,7 @@ impl World {
         for (uid, pod) in orphans {
             self.remove_pod(&uid, &pod);
         }
-        // Pods and sets of workloads that were deleted go with their owner, in `workloads`.
+        // Pods and sets of deleted workloads are deleted together with their owner, in `workloads`.
         let ips = self.cluster.list("ips");
         let lives = |uid: &Value| ips.iter().any(|ip| &ip["metadata"]["uid"] == uid);
         for reservation in self.cluster.list("ipaddresses") {

@@ -1,5 +1,5 @@
-//! The kubelets: pods start, become ready, and end after their deletion. And what evicts pods from
-//! machines that are away.
+//! The kubelets: pods start, become ready, and end after their deletion. Also the eviction of pods from machines that
+//! are away.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use super::pod::{Pod, Stage};
 use super::{Health, NAMESPACE, World};
 
-/// Our readiness gate.
+/// The readiness gate of Mooring.
 const GATE: &str = "ip.wgtwo.com/attached";
-/// How long a pod may take to end.
+/// The most time that a pod takes to end.
 pub(super) const GRACE: u64 = 30;
 
-/// Does the condition of this type say True?
+/// Whether the condition of this type is `True`.
 #[must_use]
 pub(super) fn is_true(pod: &Value, kind: &str) -> bool {
     let conditions = pod.pointer("/status/conditions").and_then(Value::as_array);
@@ -41,7 +41,7 @@ impl World {
             match health {
                 Some(Health::Well) => self.tend(&uid, pod, now),
                 Some(Health::Silent(since) | Health::Stopped(since) | Health::Gone(since)) => {
-                    // Marked after 40 s, and evicted after the toleration of the pod.
+                    // The Node is tainted after 40 s, and the pod is evicted after its toleration.
                     let marked = self
                         .machines
                         .get(&node)
@@ -53,7 +53,7 @@ impl World {
                         self.delete_pod(&uid, false);
                     }
                 }
-                // The garbage collector deletes it.
+                // The garbage collector deletes the pod.
                 None => {}
             }
         }
@@ -119,7 +119,7 @@ impl World {
             .merge_conditions(NAMESPACE, &pod.name, uid, status);
     }
 
-    /// Its phase is not known for a while. It runs on.
+    /// The phase of the pod is `Unknown` for some time. It continues to run.
     pub fn lose_phase(&mut self, uid: &str, until: Duration) {
         let runs = |pod: &&Pod| pod.stage == Stage::Running && pod.ending.is_none();
         let Some(pod) = self.pods.get(uid).filter(runs) else {
@@ -135,7 +135,7 @@ impl World {
         self.set(uid, |pod| pod.lost = Some(until));
     }
 
-    /// It ends by itself.
+    /// The pod ends by itself.
     pub fn complete_pod(&mut self, uid: &str, phase: &str) {
         let Some(pod) = self
             .pods
@@ -158,7 +158,7 @@ impl World {
         });
     }
 
-    /// Deletes a pod. With force it is gone at once, although its containers may still run.
+    /// Deletes a pod. With force the object is gone at once, although its containers may still run.
     pub fn delete_pod(&mut self, uid: &str, force: bool) {
         let Some(pod) = self.pods.get(uid).cloned() else {
             return;
@@ -178,7 +178,7 @@ impl World {
         self.say(format!("pod {} is being deleted", pod.name));
     }
 
-    /// Removes the object.
+    /// Removes the pod object.
     pub(super) fn remove_pod(&mut self, uid: &str, pod: &Pod) {
         self.cluster.delete("pods", NAMESPACE, &pod.name, Some(0));
         self.pods.remove(uid);

@@ -5,6 +5,7 @@
 mod addresses;
 mod cluster;
 mod garbage;
+mod interfaces;
 mod kubelet;
 mod machines;
 mod node_parts;
@@ -12,6 +13,7 @@ mod out_of_service;
 mod pod;
 mod scheduler;
 mod shape;
+mod workload_controllers;
 mod workloads;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,15 +28,16 @@ use crate::log::Log;
 
 pub use addresses::{DesiredIp, Range};
 pub use cluster::Cluster;
-pub use machines::{Health, KEPT, Machine, PLUGINS};
+pub use interfaces::{KEPT, PLUGINS};
+pub use machines::{Health, Machine};
 pub use pod::Pod;
 pub use shape::Shape;
 pub use workloads::{Kind, Workload};
 
-/// Where all pods are.
+/// The namespace of all pods.
 pub const NAMESPACE: &str = "shop";
 
-/// The world.
+/// The environment of Mooring.
 pub struct World {
     /// The API server for all clients except Mooring.
     pub cluster: Cluster,
@@ -42,7 +45,7 @@ pub struct World {
     pub cloud: Cloud,
     /// The log.
     pub log: Log,
-    /// The random choices.
+    /// The random number generator.
     pub chance: Chance,
     /// Machines by the names of their Nodes.
     pub machines: BTreeMap<String, Machine>,
@@ -59,13 +62,13 @@ pub struct World {
     /// The size of the world.
     pub shape: Shape,
     pub(crate) primary: SubnetId,
-    /// By the third bytes of their addresses.
+    /// The subnets for addresses, by the third byte of their addresses.
     pub(crate) subnets: BTreeMap<u8, SubnetId>,
     pub(crate) foreign: Vec<(String, std::net::Ipv4Addr)>,
     pub(crate) delegated: Vec<(NetworkInterfaceId, ipnet::Ipv4Net)>,
-    /// What the kernels of the nodes do.
+    /// The programmed state of the kernels of the nodes.
     kernels: BTreeMap<String, node_parts::Kernel>,
-    /// There are no actions: the control plane is not complete yet.
+    /// Whether actions are paused, because the control plane is not complete yet.
     pub frozen: bool,
     made: u64,
     next_sweep: Duration,
@@ -75,7 +78,7 @@ impl World {
     /// A network without machines.
     #[must_use]
     pub fn new(seed: u64, shape: Shape, api: ApiServer, cloud: Cloud, log: Log) -> Self {
-        let (primary, subnets) = machines::network(&cloud, &shape.subnets);
+        let (primary, subnets) = interfaces::network(&cloud, &shape.subnets);
         cloud.set_page(shape.page);
         Self {
             cluster: Cluster::new(api),
@@ -100,7 +103,7 @@ impl World {
         }
     }
 
-    /// All parts of the world do what is due.
+    /// Runs everything that is due in all parts of the world.
     pub fn turn(&mut self) {
         if self.frozen {
             return;
@@ -118,7 +121,7 @@ impl World {
         }
     }
 
-    /// A number that was not given before.
+    /// A number that was not returned before.
     fn number(&mut self) -> u64 {
         self.made += 1;
         self.made

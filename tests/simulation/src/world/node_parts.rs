@@ -1,4 +1,4 @@
-//! The node parts: each programs what IPs have on its node in one turn, and reports it in the next.
+//! The node parts: each programs the addresses on its node in one turn, and reports them in the next.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::{Health, World};
 
-/// What the kernel of one node does: the entries of its `IPNode`, by IP.
+/// The programmed state of one kernel: the entries of its `IPNode`, by IP.
 pub(super) type Kernel = BTreeMap<String, Value>;
 
 impl World {
-    /// Every node part that runs takes its turn. Some turns are left out: it restarts, or its watch lags.
+    /// Runs one turn of each running node part. Some turns are left out: it restarts, or its watch lags.
     pub(super) fn run_node_parts(&mut self) {
         if !self.shape.node_part {
             return;
@@ -57,7 +57,7 @@ impl World {
         })
     }
 
-    /// Writes what the kernel does into the `IPNode`, if it differs.
+    /// Writes the programmed state into the `IPNode`, if it differs.
     fn report(&self, node: &str) {
         let Some(kernel) = self.kernels.get(node) else {
             return;

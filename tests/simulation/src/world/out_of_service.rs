@@ -1,4 +1,4 @@
-//! The taint `out-of-service`: who sets it, and what Kubernetes does then.
+//! The taint `out-of-service`: persons set it too, and Kubernetes acts on it.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::{Health, World};
 const KEY: &str = "node.kubernetes.io/out-of-service";
 /// The value of the taint of a person.
 const PERSON: &str = "nodeshutdown";
-/// The garbage collector of pods looks this often, in seconds.
+/// The interval of the pod garbage collector, in seconds.
 const COLLECTED: u64 = 20;
 
 /// The taints `out-of-service` of a Node.
@@ -23,19 +23,19 @@ fn taints(node: &Value) -> Vec<Value> {
         .collect()
 }
 
-/// Does the Node have such a taint?
+/// Whether the Node has such a taint.
 pub(super) fn is_out_of_service(node: &Value) -> bool {
     !taints(node).is_empty()
 }
 
 impl World {
-    /// The taints `out-of-service` of a Node, as it is now.
+    /// The taints `out-of-service` of the present Node.
     pub(super) fn taints_of(&self, name: &str) -> Vec<Value> {
         let node = self.cluster.get("nodes", "", name);
         node.map_or_else(Vec::new, |node| taints(&node))
     }
 
-    /// A person takes a Node out of service, if it is not yet, or puts it back.
+    /// A person sets the taint on a Node that does not have it, or removes it.
     pub fn person_taints(&self, name: &str, out: bool) {
         let node = self.cluster.get("nodes", "", name);
         let Some(node) = node.filter(|node| !out || !is_out_of_service(node)) else {
@@ -57,7 +57,7 @@ impl World {
         }
     }
 
-    /// The Nodes that are out of service.
+    /// The Nodes with the taint.
     #[must_use]
     pub fn tainted(&self) -> Vec<String> {
         let nodes = self.cluster.list("nodes").into_iter();
@@ -67,7 +67,7 @@ impl World {
             .collect()
     }
 
-    /// The last report of a kubelet that ends: its node is not ready.
+    /// Writes the last report of a kubelet that ends: its node is not ready.
     pub fn last_word(&self, name: &str) {
         let machine = self.machines.get(name);
         if machine.is_some_and(|machine| machine.health != Health::Well) {
@@ -76,7 +76,7 @@ impl World {
         }
     }
 
-    /// Pods on a Node that is out of service are told to go; where it is not ready, they are deleted by force.
+    /// Deletes the pods on a Node with the taint. If the Node is not ready, deletes them by force.
     pub(super) fn evict(&mut self, now: Duration) {
         if !self.shape.fast {
             return;

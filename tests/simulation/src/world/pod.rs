@@ -1,53 +1,53 @@
-//! A pod as the world remembers it.
+//! The state of a pod that the world stores.
 
 use std::time::Duration;
 
-/// How far a pod has come.
+/// The stage of a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// No node is chosen yet.
     Unbound,
-    /// Its containers start, until then.
+    /// Its containers start until this time.
     Starting(Duration),
     /// Its containers run.
     Running,
-    /// It has ended by itself.
+    /// The pod has ended by itself.
     Ended,
 }
 
 /// A pod.
 #[derive(Clone, Debug)]
 pub struct Pod {
-    /// Its name: one of a `StatefulSet` is used again.
+    /// Its name. Pods of a `StatefulSet` reuse the name.
     pub name: String,
-    /// Which workload's.
+    /// The name of its workload.
     pub workload: usize,
-    /// Which template's, by its number.
+    /// The number of its template.
     pub revision: u32,
     /// Its node.
     pub node: Option<String>,
-    /// How far it has come.
+    /// Its stage.
     pub stage: Stage,
-    /// Its containers never become ready.
+    /// Whether its containers never become ready.
     pub broken: bool,
-    /// Its containers become ready only with the address.
+    /// Whether its containers become ready only with the address.
     pub needs_address: bool,
-    /// It is ready, gate included.
+    /// Whether the pod is ready, including its gates.
     pub ready: bool,
-    /// Its containers are ready.
+    /// Whether its containers are ready.
     pub containers_ready: bool,
-    /// It is being deleted: when its kubelet has done.
+    /// If it is being deleted: when the kubelet has ended it.
     pub ending: Option<Duration>,
-    /// How long it stays on a node that is out of reach.
+    /// How long it stays on an unreachable node.
     pub stays: Duration,
-    /// When it was made.
+    /// When it was created.
     pub made: Duration,
-    /// Its phase is not known, until then at least.
+    /// Its phase is `Unknown` at least until this time.
     pub lost: Option<Duration>,
 }
 
 impl Pod {
-    /// It counts as a replica.
+    /// Whether it counts as a replica.
     #[must_use]
     pub fn counts(&self) -> bool {
         self.ending.is_none() && self.stage != Stage::Ended

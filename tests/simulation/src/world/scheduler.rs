@@ -1,4 +1,4 @@
-//! The scheduler: a pod comes to a node that fits.
+//! The scheduler: binds each pod to a node that matches.
 
 use serde_json::Value;
 
@@ -42,7 +42,7 @@ impl World {
         }
     }
 
-    /// Is it ready, and open?
+    /// Whether the node is ready and schedulable.
     fn takes_pods(&self, node: &Value) -> bool {
         let machine = node["metadata"]["name"]
             .as_str()
@@ -54,7 +54,7 @@ impl World {
     }
 }
 
-/// Does the node match the node affinity of the pod?
+/// Whether the node matches the node affinity of the pod.
 fn fits(pod: &Value, node: &Value) -> bool {
     let required = "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms";
     let Some(terms) = pod.pointer(required).and_then(Value::as_array) else {

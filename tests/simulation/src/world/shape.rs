@@ -1,4 +1,4 @@
-//! The size of a world: chosen by the seed, or the plain one.
+//! The size of a world: chosen by the seed, or the default.
 
 use ec2_emulator::state::instance_type::InstanceType;
 
@@ -13,22 +13,22 @@ pub struct Shape {
     pub plugin: bool,
     /// The number of interfaces on a page of an inventory.
     pub page: Option<usize>,
-    /// The Deployments' selectors have expressions only.
+    /// Whether the selectors of Deployments have only expressions.
     pub expressions: bool,
-    /// A block has fewer addresses than the IPs that ask for them.
+    /// Whether a block has fewer addresses than the IPs that ask for them.
     pub full: bool,
-    /// A prefix of a block is permanently delegated to a foreign interface.
+    /// Whether a prefix of a block is permanently delegated to a foreign interface.
     pub prefix: bool,
-    /// The blocks ask for the node part.
+    /// Whether the blocks ask for the node part.
     pub node_part: bool,
-    /// The blocks ask for fast failover.
+    /// Whether the blocks have fast failover.
     pub fast: bool,
-    /// The machines' type.
+    /// The instance type of the machines.
     pub machine: InstanceType,
 }
 
 impl Shape {
-    /// One subnet with one interface a machine, on one page.
+    /// One subnet with one interface on each machine, on one page.
     #[must_use]
     pub fn plain() -> Self {
         Self {
@@ -44,7 +44,7 @@ impl Shape {
         }
     }
 
-    /// As the seed has it.
+    /// The size that the seed chooses.
     #[must_use]
     pub fn of(seed: u64) -> Self {
         let mut chance = Chance::new(seed, "shape");

@@ -1,4 +1,4 @@
-//! How an object goes.
+//! Deletions of objects.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Lists: chosen, paged, of this version or another.
+//! Lists: with selectors, in pages, and at given versions.
 
 use serde_json::{Value, json};
 
@@ -82,7 +82,7 @@ fn all_pages_of_a_list_have_one_version() {
     both_give_the_same_answers(&async |talk: &mut Talk| {
         let (path, _) = leases(talk, "paged").await;
         let mut page = talk.get(&format!("{path}?limit=2")).await;
-        // The next pages do not show it.
+        // The next pages do not contain this object.
         talk.post(&path, lease("bb", "late")).await;
         talk.delete(&format!("{path}/e"), json!({})).await;
         while let Some(next) = page["metadata"]["continue"].as_str().map(str::to_owned) {

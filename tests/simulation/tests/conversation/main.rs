@@ -1,5 +1,5 @@
-//! The API server of the simulation held against kube-apiserver: one conversation with both, and what
-//! they say is the same but for UIDs, times and the size of versions.
+//! Compares the API server of the simulation with kube-apiserver: both get the same requests, and their answers must be
+//! equal except for UIDs, times and the size of versions.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

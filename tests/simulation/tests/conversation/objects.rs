@@ -1,4 +1,4 @@
-//! What is made, and what it is made into.
+//! Creation of objects, and their defaults.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ pub const RESERVATIONS: &str = "/apis/networking.k8s.io/v1/ipaddresses";
 pub const SETS: &str = "/apis/apps/v1/namespaces/default/replicasets";
 const EVENTS: &str = "/apis/events.k8s.io/v1/namespaces/default/events";
 
-/// An `IP`, in a conversation that no other knows.
+/// An `IP` with a name that no other conversation uses.
 pub fn ip(name: &str) -> Value {
     json!({
         "apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IP",
@@ -36,7 +36,7 @@ pub fn node(name: &str) -> Value {
         "apiVersion": "v1", "kind": "Node", "metadata": {"name": name},
         "spec": {
             "providerID": "aws:///zone/i-1",
-            // Put there by admission otherwise, which is not compared.
+            // Otherwise admission would set it, and admission is not compared.
             "taints": [{"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}],
         },
     })

@@ -1,4 +1,4 @@
-//! PATCH, in its three kinds.
+//! PATCH with all three patch types.
 
 use serde_json::json;
 
@@ -63,7 +63,7 @@ fn a_patch_can_be_guarded_by_version_and_uid() {
                 json!({"metadata": {"labels": {"a": "4"}, "uid": other}}),
             )
             .await;
-            // Guards alone change nothing, and are held to all the same.
+            // A patch with only guards changes nothing, but its guards are checked.
             talk.merge(
                 &place,
                 json!({"metadata": {"resourceVersion": version(&made)}}),

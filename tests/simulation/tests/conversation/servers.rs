@@ -9,23 +9,23 @@ use tokio::sync::OnceCell;
 
 use crate::talk::Talk;
 
-/// One of the two.
+/// One of the two servers.
 pub enum Server {
     /// kube-apiserver, with etcd at this URL.
     Real(String),
-    /// The simulation's.
+    /// The API server of the simulation.
     Fake(ApiServer),
 }
 
 impl Server {
-    /// Forgets what was before a version, which is the newest.
+    /// Compacts the history before this version, which is the newest.
     pub async fn compact(&self, version: &str) {
         match self {
             Self::Real(etcd) => {
                 let body = json!({"revision": version}).to_string();
                 let url = format!("{etcd}/v3/kv/compaction");
                 let answer = http_post(&url, "application/json", body).await.unwrap();
-                // Another conversation may have been there before.
+                // An earlier conversation may have left objects.
                 let done = answer.code == 200 || answer.body.contains("has been compacted");
                 assert!(done, "{}: {}", answer.code, answer.body);
             }
@@ -34,14 +34,13 @@ impl Server {
     }
 }
 
-/// A cluster in which only the API server acts: what a controller does would be visible in the
-/// conversation.
+/// A cluster whose controllers are stopped: their changes would be visible in the conversation.
 async fn cluster() -> &'static Cluster {
     static CLUSTER: OnceCell<Cluster> = OnceCell::const_new();
     CLUSTER
         .get_or_init(|| async {
             let options = ClusterOptions {
-                // An earlier version comes from etcd, which forgets it when told to.
+                // Serve earlier versions from etcd, which drops them after a compaction, instead of from a cache.
                 api_server_flags: vec!["--feature-gates=ListFromCacheSnapshot=false".to_owned()],
                 ..ClusterOptions::default()
             };
@@ -49,12 +48,28 @@ async fn cluster() -> &'static Cluster {
             for name in ["kube-controller-manager", "kube-scheduler", "kwok"] {
                 cluster.process(name).signal("STOP");
             }
+            watches_are_served(&client(&cluster).await).await;
             cluster
         })
         .await
 }
 
-/// A client that asks once.
+/// Waits until every kind can be watched from each later version. kube-apiserver fills the cache of a kind when it is
+/// first used, and refuses a watch from a version before the cache: with 429 until it is filled, and with 410 from then on.
+async fn watches_are_served(client: &Client) {
+    for path in [IPS, BLOCKS, NODES, PODS, LEASES, RESERVATIONS, SETS] {
+        let watch = format!("{path}?watch=true&resourceVersion=0&timeoutSeconds=1");
+        let sentence = format!("{path} can be watched");
+        eventually(&sentence, Duration::from_mins(1), || async {
+            let request = http::Request::get(&watch).body(Body::empty()).unwrap();
+            let code = client.send(request).await.unwrap().status().as_u16();
+            if code == 200 { Ok(()) } else { Err(code) }
+        })
+        .await;
+    }
+}
+
+/// A client without retries.
 async fn client(cluster: &Cluster) -> Client {
     let kubeconfig = Kubeconfig::read_from(cluster.kubeconfig()).unwrap();
     let options = KubeConfigOptions::default();
@@ -64,7 +79,7 @@ async fn client(cluster: &Cluster) -> Client {
     Client::try_from(config).unwrap()
 }
 
-/// Where etcd listens, from how it was started.
+/// The URL of etcd, from its command line.
 fn etcd(cluster: &Cluster) -> String {
     let path = format!("/proc/{}/cmdline", cluster.process("etcd").pid());
     let started = std::fs::read_to_string(path).unwrap();
@@ -75,7 +90,7 @@ fn etcd(cluster: &Cluster) -> String {
     url.expect("etcd has an address to listen on").to_owned()
 }
 
-/// Has the conversation with both, and compares what was said.
+/// Runs the conversation with both servers, and compares the transcripts.
 pub fn both_give_the_same_answers(script: &impl AsyncFn(&mut Talk)) {
     let real = run(async {
         let cluster = cluster().await;

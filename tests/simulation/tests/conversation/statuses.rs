@@ -1,4 +1,4 @@
-//! The status, which is written apart.
+//! The subresource `status`.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! One side of a conversation: requests as they go over the wire, and the record of what came back.
+//! A conversation with one server: sends requests, and records the answers.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::servers::Server;
 use crate::transcript::{Line, written};
 
-/// The real one needs less, even on a busy machine.
+/// Time limit for an answer. The real API server needs less, even on a busy machine.
 const LIMIT: Duration = Duration::from_mins(1);
 
 /// A conversation with one server.
@@ -32,7 +32,7 @@ impl Talk {
         }
     }
 
-    /// What was said, so that it can be compared.
+    /// The transcript for the comparison.
     pub fn transcript(&self) -> Vec<String> {
         written(&self.lines)
     }
@@ -73,7 +73,7 @@ impl Talk {
         self.record("GET metadata", path, request).await
     }
 
-    /// A namespace, which is no part of the conversation.
+    /// Creates a namespace. This is not part of the conversation.
     pub async fn namespace(&mut self, name: &str) {
         let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
         self.post("/api/v1/namespaces", body).await;
@@ -96,12 +96,12 @@ impl Talk {
         self.watching(path, accept, Some(events)).await
     }
 
-    /// The last lines are no part of the conversation.
+    /// Removes the last lines from the conversation.
     pub fn forget(&mut self, lines: usize) {
         self.lines.truncate(self.lines.len() - lines);
     }
 
-    /// The past is forgotten, from the version of this list on.
+    /// Compacts the history before the version of this list.
     pub async fn compact(&mut self, list: &str) {
         let now = self.get(list).await;
         self.forget(1);
@@ -129,7 +129,7 @@ impl Talk {
                 events.push(serde_json::from_slice(&line).unwrap());
             }
         }
-        // More may have come at once.
+        // More events may have arrived at the same time.
         events.truncate(count.unwrap_or(usize::MAX));
         for event in &events {
             let said = format!("WATCH {path}");

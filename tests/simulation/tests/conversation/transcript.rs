@@ -1,4 +1,4 @@
-//! What was said, without what differs between any two servers.
+//! The transcript of a conversation, without the parts that always differ between two servers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ pub struct Line {
 
 impl Line {
     pub fn new(said: &str, code: u16, body: Value) -> Self {
-        // The versions that a query gives are each server's own.
+        // Versions in a query are different for each server.
         let said = said
             .split_inclusive(['?', '&', ' '])
             .filter(|part| !part.starts_with("resourceVersion=") && !part.starts_with("continue="))
@@ -30,8 +30,8 @@ impl Line {
     }
 }
 
-/// The lines with UIDs by their first mention, times left out, and versions by their rank: how many
-/// versions of objects in the conversation are not newer.
+/// The normalized lines: UIDs are numbered in order of appearance, times are removed, and each version is replaced by
+/// its rank: the number of object versions in the conversation that are not newer.
 pub fn written(lines: &[Line]) -> Vec<String> {
     let mut names = Names::default();
     for line in lines {
@@ -62,7 +62,7 @@ impl Names {
             return;
         }
         let uid = object["metadata"]["uid"].as_str();
-        // A bookmark's version is no object's.
+        // The version of a bookmark is not the version of an object.
         let Some(uid) = uid else { return };
         let number = self.uids.len();
         self.uids.entry(uid.to_owned()).or_insert(number);
@@ -104,7 +104,7 @@ impl Names {
             "continue" => Some("more".to_owned()),
             "name" if text.starts_with("generated-") => Some(format!("generated-{}", text.len())),
             "uid" => Some(self.named(text)),
-            // What follows on other lines is a comparison of Go structures.
+            // The following lines are a comparison of Go structures.
             "message" => text
                 .lines()
                 .next()
@@ -122,12 +122,12 @@ impl Names {
     }
 }
 
-/// Fields that only the real one keeps or fills in, and that are not needed here.
+/// Fields that only the real API server keeps or sets, and that are not needed here.
 fn trim(fields: &mut Map<String, Value>) {
     for name in ["managedFields", "causes", "deprecatedSource"] {
         fields.remove(name);
     }
-    // Nothing said, in one way or another.
+    // Different forms of an absent value.
     fields.retain(|name, value| match value {
         Value::Null => false,
         Value::String(text) => !(name == "continue" && text.is_empty()),
@@ -143,7 +143,7 @@ fn trim(fields: &mut Map<String, Value>) {
             ("spec", &["taints", "providerID"]),
             ("status", &["conditions"]),
         ],
-        // An item of a list of pods.
+        // This is an item of a list of pods.
         None if fields
             .get("spec")
             .is_some_and(|spec| spec["containers"].is_array()) =>

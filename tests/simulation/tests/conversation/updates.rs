@@ -1,4 +1,4 @@
-//! PUT: by the version that was read, or not at all.
+//! PUT: only with the version that was read.
 
 use serde_json::json;
 
@@ -24,7 +24,7 @@ fn an_update_of_an_old_version_has_a_conflict() {
             late["metadata"]["labels"] = json!({"by": "the-slow"});
             talk.put(&place, late.clone()).await;
             talk.get(&place).await;
-            // Without a version.
+            // A PUT without a version.
             late["metadata"]["resourceVersion"] = json!("");
             talk.put(&place, late).await;
         }
@@ -81,7 +81,7 @@ fn a_missing_object_is_not_updated_but_a_lease_is_created() {
             .await;
         version(&made);
         talk.delete(&format!("{LEASES}/absent"), json!({})).await;
-        // As its holder renews it after a deletion.
+        // As the holder of a Lease renews it after a deletion.
         talk.put(&format!("{LEASES}/absent"), made).await;
         let mut versioned = lease("absent", "a");
         versioned["metadata"]["resourceVersion"] = json!("5");

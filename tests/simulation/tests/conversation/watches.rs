@@ -1,4 +1,4 @@
-//! Watches: every change in order, as the selector sees it.
+//! Watches: all changes of matching objects, in order.
 
 use serde_json::json;
 
@@ -123,14 +123,14 @@ fn a_watch_ends_at_its_timeout_after_a_bookmark() {
         let since = format!("{path}?resourceVersion={}", version(&made));
         talk.watch_to_the_end(&format!("{since}&timeoutSeconds=1"))
             .await;
-        // The bookmark comes within 2 s of the end, which can be too short on a busy machine.
+        // The bookmark is sent within the last 2 s, which can be too short on a busy machine.
         let told = format!("{since}&timeoutSeconds=8&allowWatchBookmarks=true");
         for _ in 0..10 {
             let events = talk.watch_to_the_end(&told).await;
             let bookmarks = events.iter().filter(|event| event["type"] == "BOOKMARK");
             match bookmarks.count() {
                 0 => talk.forget(events.len()),
-                // There is one each second of the two: once is enough.
+                // A bookmark is sent in each of the two seconds. One is enough.
                 told => return talk.forget(told - 1),
             }
         }

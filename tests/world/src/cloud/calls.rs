@@ -1,4 +1,4 @@
-//! Calls, and what refusals mean: they are classified as in the real client.
+//! Calls of EC2. Refusals are classified as in the real client.
 
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
@@ -54,7 +54,8 @@ impl Cloud {
             })
     }
 
-    /// A person puts the address on an interface, also if another interface has it, or takes it off all of them.
+    /// A manual change: assigns the address to an interface, also if another interface has it, or unassigns it from
+    /// all.
     pub fn put_manually(&mut self, address: Ipv4Addr, on: Option<&InterfaceId>) {
         let call = match on {
             Some(on) => Call::Assign {
@@ -75,7 +76,8 @@ impl Cloud {
     }
 }
 
-/// What a refusal of the emulator means; the controller's own reading of it is tested with the emulator's answers.
+/// Classifies a refusal of the emulator. (Other tests compare the classification of the controller with the answers of
+/// the emulator.)
 fn meaning(action: Action, error: &Ec2Error) -> Outcome {
     let says = |words: &str| error.message.contains(words);
     match (action, error.code) {

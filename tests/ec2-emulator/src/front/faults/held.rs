@@ -21,7 +21,7 @@ pub enum Release {
 /// A call that is held, as `GET /_emulator/faults` shows it.
 #[derive(Debug, Clone, Serialize)]
 pub struct HeldCall {
-    /// Its number, to release it by.
+    /// The number that releases it.
     pub hold: u64,
     /// The fault that holds it.
     pub fault: u64,
@@ -65,7 +65,7 @@ pub struct ReleaseOrder {
     /// All calls.
     #[serde(default)]
     pub all: bool,
-    /// Close the connection instead of going on; a call held before its execution is never executed.
+    /// Close the connection instead of continuing. A call that is held before its execution is then never executed.
     #[serde(default)]
     pub drop: bool,
 }
@@ -93,7 +93,7 @@ impl Held {
         receiver
     }
 
-    /// Lets calls go, and gives their numbers.
+    /// Releases calls, and returns their numbers.
     pub fn release(&mut self, order: &ReleaseOrder) -> Vec<u64> {
         let release = if order.drop {
             Release::Drop
@@ -108,14 +108,14 @@ impl Held {
         let chosen: Vec<u64> = chosen.collect();
         for hold in &chosen {
             if let Some((_, sender)) = self.calls.remove(hold) {
-                // The receiver no longer waits.
+                // An error means that the receiver no longer waits.
                 let _ = sender.send(release);
             }
         }
         chosen
     }
 
-    /// The calls that are held, in the order in which they came.
+    /// The held calls, in the order of their arrival.
     pub fn calls(&self) -> impl Iterator<Item = &HeldCall> {
         self.calls.values().map(|(call, _)| call)
     }

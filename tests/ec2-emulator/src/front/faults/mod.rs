@@ -1,4 +1,4 @@
-//! Faults that a test asks for, and the calls that are held by one.
+//! Faults that a test sets, and the calls that they hold.
 
 mod held;
 mod order;
@@ -12,7 +12,7 @@ use crate::wire::{Action, Form};
 pub use held::{Held, HeldCall, Release, ReleaseOrder};
 pub use order::{Effect, Fault, FaultOrder, InvalidFault, When};
 
-/// A fault that waits for its calls.
+/// A fault that waits for matching calls.
 #[derive(Debug, Clone, Serialize)]
 pub struct Pending {
     /// Its number.
@@ -22,7 +22,7 @@ pub struct Pending {
     pub fault: Fault,
 }
 
-/// A fault that has met a call.
+/// A fault that applies to a call.
 #[derive(Debug, Clone)]
 pub struct Struck {
     /// The number of the fault.
@@ -41,7 +41,7 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Adds a fault and gives its number. The oldest that matches a call strikes it; no other does.
+    /// Adds a fault and returns its number. Only the oldest fault that matches a call applies to it.
     pub fn add(&mut self, fault: Fault) -> u64 {
         self.numbered += 1;
         self.pending.push_back(Pending {
@@ -51,7 +51,7 @@ impl Faults {
         self.numbered
     }
 
-    /// The fault that strikes this call, if any; it has one call less to wait for then.
+    /// The fault that applies to this call, if any. Its remaining number of calls is reduced by one.
     pub fn strike(&mut self, action: Action, form: &Form) -> Option<Struck> {
         let mut struck = None;
         for pending in &mut self.pending {
@@ -76,13 +76,13 @@ impl Faults {
         struck
     }
 
-    /// The faults that have had no effect yet.
+    /// The faults that still wait for calls.
     #[must_use]
     pub const fn pending(&self) -> &VecDeque<Pending> {
         &self.pending
     }
 
-    /// Forgets a fault, or all; calls that are held stay held. Gives the numbers of those forgotten.
+    /// Removes a fault, or all. Held calls stay held. Returns the numbers of the removed faults.
     pub fn clear(&mut self, id: Option<u64>) -> Vec<u64> {
         let chosen = |pending: &Pending| id.is_none_or(|id| pending.id == id);
         let cleared = self

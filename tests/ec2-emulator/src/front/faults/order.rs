@@ -1,4 +1,4 @@
-//! How a fault is asked for.
+//! The requests that set a fault.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,17 +18,17 @@ pub struct FaultOrder {
     pub instance_id: Option<String>,
     /// Only an Assign that allows reassignment, or only one that does not.
     pub allow_reassignment: Option<bool>,
-    /// How many calls; left out: one.
+    /// The number of calls; left out: one.
     pub times: Option<u64>,
-    /// Until it is cleared, instead of `times`.
+    /// The fault applies until it is cleared, instead of `times`.
     #[serde(default)]
     pub forever: bool,
-    /// As many matching calls pass before.
+    /// The number of matching calls that pass before.
     #[serde(default)]
     pub skip: u64,
     /// The effect on the call.
     pub kind: Kind,
-    /// `hold`, `delay`, `error`: before the execution (default) or after it.
+    /// For `hold`, `delay`, `error`: before the execution (default) or after it.
     pub when: Option<When>,
     /// `error`: the HTTP status; default: the status of the code.
     pub status: Option<u16>,
@@ -44,23 +44,23 @@ pub struct FaultOrder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
-    /// The connection is closed; nothing was executed.
+    /// The connection is closed, and the call is not executed.
     DropBefore,
-    /// It is executed; the connection is closed without an answer.
+    /// The call is executed, and the connection is closed without an answer.
     DropAfter,
-    /// It is answered with an error.
+    /// The answer is an error.
     Error,
-    /// It takes longer.
+    /// The call takes longer.
     Delay,
-    /// It is answered with `RequestLimitExceeded`.
+    /// The answer is `RequestLimitExceeded`.
     Throttle,
-    /// It is executed twice; the answer is the first one's.
+    /// The call is executed twice. The answer is the first one.
     Twice,
-    /// It waits until it is released.
+    /// The call waits until it is released.
     Hold,
 }
 
-/// On which side of the execution.
+/// Before or after the execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
@@ -82,9 +82,9 @@ pub struct Fault {
     /// Only calls whose `AllowReassignment` is this.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow_reassignment: Option<bool>,
-    /// As many calls more; none: until it is cleared.
+    /// The remaining number of calls. None: until it is cleared.
     pub times: Option<u64>,
-    /// As many matching calls pass before.
+    /// The number of matching calls that pass before.
     pub skip: u64,
     /// The effect on the call.
     pub effect: Effect,
@@ -101,7 +101,7 @@ pub enum Effect {
     },
     /// The answer is this error.
     Error {
-        /// Whether it was executed all the same.
+        /// After: the call was executed although the answer is an error.
         when: When,
         /// HTTP status.
         status: u16,
@@ -110,7 +110,7 @@ pub enum Effect {
         /// The message.
         message: String,
     },
-    /// It takes longer.
+    /// The call takes longer.
     Delay {
         /// Before or after the execution.
         when: When,
@@ -119,14 +119,14 @@ pub enum Effect {
     },
     /// It is executed twice.
     Twice,
-    /// It waits until it is released.
+    /// The call waits until it is released.
     Hold {
         /// Before or after the execution.
         when: When,
     },
 }
 
-/// An order that cannot be carried out.
+/// A request that does not describe a valid fault.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidFault {
     /// Both `times` and `forever`, or no times at all.
@@ -138,13 +138,13 @@ pub enum InvalidFault {
     /// A status that HTTP does not have.
     #[error("{0} is not the HTTP status of an error")]
     Status(u16),
-    /// A field that this kind makes no use of.
+    /// A field that this kind does not use.
     #[error("a fault of this kind has no field `{0}`")]
     Unused(&'static str),
 }
 
 impl FaultOrder {
-    /// Checks the order.
+    /// Checks the request.
     ///
     /// # Errors
     /// The error in the request, as a sentence.
@@ -197,7 +197,7 @@ impl FaultOrder {
         })
     }
 
-    /// A field that has no effect is a mistake in a test.
+    /// Refuses a field that has no effect, because it is a mistake in a test.
     fn only_used(&self) -> Result<(), InvalidFault> {
         let timed = matches!(self.kind, Kind::Hold | Kind::Delay | Kind::Error);
         let error = self.kind == Kind::Error;
@@ -217,7 +217,7 @@ impl FaultOrder {
 }
 
 impl Fault {
-    /// Whether it waits for this call.
+    /// Does the fault match this call?
     #[must_use]
     pub fn matches(&self, action: Action, form: &Form) -> bool {
         self.action.is_none_or(|only| only == action)

@@ -1,4 +1,4 @@
-//! Steps of blocks.
+//! Executes the steps of blocks.
 
 use mooring::api::read;
 use mooring_plan::cloud::Subnet;

@@ -1,4 +1,4 @@
-//! Every step is carried out as asked and answered at once.
+//! Executes every step exactly and at once, without faults.
 
 mod blocks;
 mod writes;
@@ -10,7 +10,7 @@ use kube::core::DynamicObject;
 use mooring::api::read;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::facts::{CallError, Fact, Facts};
-use mooring_plan::names::{IpName, ReplicaSetUid, ResourceVersion};
+use mooring_plan::names::{IpName, ResourceVersion};
 use mooring_plan::objects::Reservation;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{Call, Read, Step, Write};
@@ -19,17 +19,17 @@ use mooring_plan::time::Instant;
 use super::cluster::{BEGIN, Cluster};
 use super::promises::may_call;
 
-/// Between two rounds.
+/// The time between two rounds.
 const PAUSE: Duration = Duration::from_secs(6);
 /// The number of steps of one object in a round.
 const STEPS: u32 = 4;
 
-/// The controller, and what it acts on.
+/// The state of the controller, and the cluster that it changes.
 pub struct Play {
     cluster: Cluster,
     facts: Facts,
     now: Instant,
-    /// The sorts of steps that were taken.
+    /// The kinds of steps that were executed.
     pub taken: BTreeSet<String>,
 }
 
@@ -43,7 +43,7 @@ impl Play {
         }
     }
 
-    /// A few steps for everything.
+    /// Executes a few steps for every object.
     pub fn round(&mut self) {
         self.now = self.now.plus(PAUSE);
         for subnet in self.facts.subnets_wanted() {
@@ -63,7 +63,7 @@ impl Play {
             }
         }
         for name in self.facts.ip_names().cloned().collect::<Vec<_>>() {
-            // What was read is good for a few seconds only: what it leads to follows at once.
+            // A read is fresh for only a few seconds, so the steps that follow from it are executed in the same round.
             for _ in 0..STEPS {
                 let Some(step) = self.facts.decide(&name, self.now).step else {
                     break;
@@ -107,14 +107,13 @@ impl Play {
                 let list = cluster.reservations.values().filter(of).cloned().collect();
                 Fact::ReservationsRead(uid, list)
             }
-            Read::ReplicaSets(key, set) => {
+            Read::ReplicaSets(key, _) => {
                 let pod = cluster.pods.values().find(|pod| pod.key == key);
-                let uid = pod
-                    .and_then(|pod| pod.replica_set())
-                    .map(|(_, uid)| uid.clone());
-                match uid {
-                    Some(uid) => Fact::ReplicaSetsRead(uid, cluster.replica_sets.clone()),
-                    None => Fact::ReplicaSetsRead(ReplicaSetUid::new(set), Vec::new()),
+                match pod.and_then(|pod| pod.replica_set()) {
+                    Some((_, uid)) => {
+                        Fact::ReplicaSetsRead(uid.clone(), cluster.replica_sets.clone())
+                    }
+                    None => Fact::PodRead(key, pod.cloned()),
                 }
             }
             Read::Instance(id) => Fact::ReadFailed {
@@ -167,7 +166,7 @@ impl Play {
     }
 }
 
-/// `Claim`, `Assign`, `Reserve`: the step without what it is about.
+/// The kind of a step without its arguments: `Claim`, `Assign`, `Reserve`.
 fn sort(step: &Step) -> String {
     let words = match step {
         Step::Write(Write::Status { change, .. }) => format!("{change:?}"),

@@ -1,4 +1,4 @@
-//! Writes of `IP`s, pods and reservations.
+//! Executes writes of `IP`s, pods and reservations.
 
 use mooring::api::read;
 use mooring_plan::facts::{Fact, WriteOutcome, Written};
@@ -68,7 +68,7 @@ impl Play {
                 ..
             } => {
                 let repaired = cluster.reservations.get_mut(&known.address)?;
-                // Ours: it has our UID, or it has our name and the UID of no existing IP.
+                // The reservation belongs to this IP: it has its UID, or it has its name and the UID of no existing IP.
                 let marks = [repaired.label.as_ref(), repaired.owner.as_ref()];
                 assert!(
                     marks.contains(&Some(uid)) || repaired.parent.as_ref() == Some(of),

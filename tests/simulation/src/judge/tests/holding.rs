@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// A write whose answer is changed.
+/// Changes the answer of a write.
 fn with(mut entry: Entry, pointer: &str, value: Value) -> Entry {
     let outcome = entry.outcome.as_mut().unwrap();
     let mut body = Value::clone(&outcome.body);
@@ -47,7 +47,7 @@ fn free(version: u64) -> Entry {
     with(claim, "/status/claimed", json!(false))
 }
 
-/// Pod "one" has it, and then this happens.
+/// A history in which pod "one" holds the address, followed by these events.
 fn then(what: impl IntoIterator<Item = Entry>) -> Vec<Entry> {
     let mut history = vec![
         node(),
