@@ -112,8 +112,8 @@ impl Facts {
             });
             // One inventory that does not show the interface is not enough to remove the label.
             let surely = by.is_none_or(|(_, subnet)| {
-                let instance = self.instance_of(node).ok();
-                subnet.is_some_and(|subnet| !subnet.shown_before(instance))
+                let instance = self.instance_of(node);
+                subnet.is_some_and(|subnet| instance.map_or(true, |it| subnet.absent_before(it)))
             });
             if usable && !labelled {
                 steps.push(BlockStep::Label {

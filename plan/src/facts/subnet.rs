@@ -100,6 +100,13 @@ impl SubnetFacts {
         }
     }
 
+    /// Requests the inventory that confirms or contradicts the last one.
+    pub(crate) fn look_again(&mut self) {
+        if let Some(last) = &self.last {
+            self.want(last.begun.plus(SECOND_LOOK));
+        }
+    }
+
     /// Requests two inventories that begin after this time.
     pub(crate) fn request_proof(&mut self, after: Instant) {
         self.proof = self.proof.max(Some(after));
@@ -208,8 +215,8 @@ impl SubnetFacts {
                     .max(accepted.plus(Duration::from_millis(1))),
             );
         }
-        if doubtful || self.before.is_none() {
-            self.want(began.plus(SECOND_LOOK));
+        if doubtful {
+            self.look_again();
         }
         let proven = |after| self.before.as_ref().is_some_and(|it| it.begun > after);
         self.proof = self.proof.filter(|after| !proven(*after));
@@ -304,12 +311,11 @@ impl SubnetFacts {
         shown + self.own_on.count(id)
     }
 
-    /// True if the inventory before the last one shows an ENI that is attached to this instance.
-    pub(crate) fn shown_before(&self, instance: Option<&InstanceId>) -> bool {
-        let shown = self.before.as_ref().zip(instance);
-        shown.is_some_and(|(before, instance)| {
+    /// True if the inventory before the last one shows no ENI that is attached to this instance.
+    pub(crate) fn absent_before(&self, instance: &InstanceId) -> bool {
+        self.before.as_ref().is_some_and(|before| {
             let mut interfaces = before.of_instance(instance);
-            interfaces.any(|interface| interface.attached)
+            !interfaces.any(|interface| interface.attached)
         })
     }
 }

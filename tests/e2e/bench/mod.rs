@@ -141,9 +141,11 @@ async fn large(bench: &mut Bench<'_>, progress: &Progress) {
     for ips in growth::LARGE {
         progress.begins(&format!("growth to {ips} IPs"));
         growth::grown(bench, ips).await;
+        progress.begins("successor");
+        successor::successor(bench).await;
     }
+    progress.begins("at rest");
     rest::at_rest(bench, Extent::Full).await;
-    successor::successor(bench).await;
     progress.begins("100,000 pods without an annotation");
     plain_pods::memory(bench).await;
     bench.leave_all();

@@ -56,6 +56,22 @@ fn a_label_is_removed_after_two_inventories_without_the_interface() {
 }
 
 #[test]
+fn the_first_inventory_after_a_start_removes_no_label() {
+    let mut sim = world();
+    settle_block(&mut sim);
+    sim.restart(0);
+    // The interface is new, and Describe is late.
+    sim.ec2.shows = |interface| interface.id != interface_of("n2");
+    let begun = sim.counts.inventories;
+    while sim.counts.inventories == begun {
+        sim.wait(Duration::from_millis(500));
+    }
+    assert_eq!(labels_of(&steps(&mut sim)), [], "after one");
+    sim.wait(INTERVAL.saturating_mul(2));
+    assert_eq!(labels_of(&steps(&mut sim)), [("n2", false)]);
+}
+
+#[test]
 fn before_the_first_inventory_no_label_is_changed() {
     let mut sim = Sim::new();
     sim.node("n1");

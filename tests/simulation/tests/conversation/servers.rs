@@ -1,12 +1,16 @@
 //! The two servers, and the comparison.
 
+use std::time::Duration;
+
+use kube::client::Body;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use mooring_cluster::{Cluster, ClusterOptions, http_post, run};
+use mooring_cluster::{Cluster, ClusterOptions, eventually, http_post, run};
 use mooring_simulation::api_server::ApiServer;
 use serde_json::json;
 use tokio::sync::OnceCell;
 
+use crate::objects::{BLOCKS, IPS, LEASES, NODES, PODS, RESERVATIONS, SETS};
 use crate::talk::Talk;
 
 /// One of the two servers.
