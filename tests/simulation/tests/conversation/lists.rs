@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::objects::{IPS, PODS, ip, lease};
-use crate::servers::both_give_the_same_answers;
+use crate::servers::{both_give_the_same_answers, both_give_the_same_answers_after_a_compaction};
 use crate::talk::{Talk, version};
 
 async fn leases(talk: &mut Talk, namespace: &str) -> (String, Vec<Value>) {
@@ -100,7 +100,7 @@ fn all_pages_of_a_list_have_one_version() {
 
 #[test]
 fn a_list_can_have_an_earlier_version_until_it_is_compacted() {
-    both_give_the_same_answers(&async |talk: &mut Talk| {
+    both_give_the_same_answers_after_a_compaction(&async |talk: &mut Talk| {
         let (path, made) = leases(talk, "earlier").await;
         let then = version(&made[2]);
         let exact = format!("{path}?resourceVersionMatch=Exact&resourceVersion={then}");

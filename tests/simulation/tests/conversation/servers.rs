@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use kube::client::Body;
+use futures::future::join_all;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use mooring_cluster::{Cluster, ClusterOptions, eventually, http_post, run};
 use mooring_simulation::api_server::ApiServer;
-use serde_json::json;
-use tokio::sync::OnceCell;
+use serde_json::{Value, json};
+use tokio::sync::{OnceCell, RwLock};
 
-use crate::objects::{BLOCKS, IPS, LEASES, NODES, PODS, RESERVATIONS, SETS};
+use crate::objects::{IPS, LEASES, NODES, PODS, RESERVATIONS, ip, lease, node, pod, reservation};
 use crate::talk::Talk;
 
 /// One of the two servers.
@@ -52,25 +52,49 @@ async fn cluster() -> &'static Cluster {
             for name in ["kube-controller-manager", "kube-scheduler", "kwok"] {
                 cluster.process(name).signal("STOP");
             }
-            watches_are_served(&client(&cluster).await).await;
+            changes_are_served(&client(&cluster).await).await;
             cluster
         })
         .await
 }
 
-/// Waits until every kind can be watched from each later version. kube-apiserver fills the cache of a kind when it is
-/// first used, and refuses a watch from a version before the cache: with 429 until it is filled, and with 410 from then on.
-async fn watches_are_served(client: &Client) {
-    for path in [IPS, BLOCKS, NODES, PODS, LEASES, RESERVATIONS, SETS] {
-        let watch = format!("{path}?watch=true&resourceVersion=0&timeoutSeconds=1");
-        let sentence = format!("{path} can be watched");
-        eventually(&sentence, Duration::from_mins(1), || async {
-            let request = http::Request::get(&watch).body(Body::empty()).unwrap();
-            let code = client.send(request).await.unwrap().status().as_u16();
-            if code == 200 { Ok(()) } else { Err(code) }
-        })
-        .await;
-    }
+/// Waits until the changes of each kind that a conversation watches are served. kube-apiserver fills the cache of a kind when it is first used,
+/// and refuses a watch from a version before the cache: with 429 until it is filled, and with 410 from then on.
+async fn changes_are_served(client: &Client) {
+    let made = [
+        (IPS, ip("first")),
+        (NODES, node("first")),
+        (PODS, pod("first")),
+        (LEASES, lease("first", "a")),
+        (RESERVATIONS, reservation("203.0.113.1")),
+    ];
+    let served = made.iter().map(async |(path, object)| {
+        let sentence = format!("a change of {path} is served");
+        let look = || change_is_served(client, path, object);
+        eventually(&sentence, Duration::from_mins(1), look).await;
+    });
+    join_all(served).await;
+}
+
+/// Creates an object and deletes it. `Err`: the status of a watch from in between that does not show the deletion.
+async fn change_is_served(client: &Client, path: &str, object: &Value) -> Result<(), Value> {
+    let body = serde_json::to_vec(object).unwrap();
+    let create = http::Request::post(path).header("content-type", "application/json");
+    let made: Value = client.request(create.body(body).unwrap()).await.unwrap();
+    let (name, version) = (
+        &made["metadata"]["name"],
+        &made["metadata"]["resourceVersion"],
+    );
+    let place = format!("{path}/{}", name.as_str().unwrap());
+    let delete = http::Request::delete(place).body(Vec::new()).unwrap();
+    client.request::<Value>(delete).await.unwrap();
+    let since = version.as_str().unwrap();
+    let watch = format!("{path}?watch=true&resourceVersion={since}&timeoutSeconds=1");
+    let watch = http::Request::get(watch).body(Vec::new()).unwrap();
+    let events = client.request_text(watch).await;
+    let events = events.map_err(|error| json!(error.to_string()))?;
+    let deleted = events.contains(r#""type":"DELETED""#);
+    if deleted { Ok(()) } else { Err(json!(events)) }
 }
 
 /// A client without retries.
@@ -94,14 +118,35 @@ fn etcd(cluster: &Cluster) -> String {
     url.expect("etcd has an address to listen on").to_owned()
 }
 
+/// A compaction concerns every kind: a conversation with one runs alone.
+static COMPACTION: RwLock<()> = RwLock::const_new(());
+
 /// Runs the conversation with both servers, and compares the transcripts.
 pub fn both_give_the_same_answers(script: &impl AsyncFn(&mut Talk)) {
     let real = run(async {
-        let cluster = cluster().await;
-        let mut talk = Talk::new(client(cluster).await, Server::Real(etcd(cluster)));
-        script(&mut talk).await;
-        talk.transcript()
+        let _without_compaction = COMPACTION.read().await;
+        with_the_real_one(script).await
     });
+    compare(&real, script);
+}
+
+/// As [`both_give_the_same_answers`], with a script that compacts the history.
+pub fn both_give_the_same_answers_after_a_compaction(script: &impl AsyncFn(&mut Talk)) {
+    let real = run(async {
+        let _alone = COMPACTION.write().await;
+        with_the_real_one(script).await
+    });
+    compare(&real, script);
+}
+
+async fn with_the_real_one(script: &impl AsyncFn(&mut Talk)) -> Vec<String> {
+    let cluster = cluster().await;
+    let mut talk = Talk::new(client(cluster).await, Server::Real(etcd(cluster)));
+    script(&mut talk).await;
+    talk.transcript()
+}
+
+fn compare(real: &[String], script: &impl AsyncFn(&mut Talk)) {
     let fake = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
