@@ -103,12 +103,17 @@ impl World {
         format!("w{}-{name}", self.id)
     }
 
-    /// Makes a namespace.
+    /// Makes a namespace. IPv6 addresses are not checked for duplicates there: such an address would change a second
+    /// after its interface is up, and so differ between two comparisons.
     pub fn make(&self, name: &str) {
         let name = self.name(name);
         inside::shell(&format!(
             "ip netns add {name} && ip -n {name} link set lo up"
         ));
+        inside::run(
+            &name,
+            "cd /proc/sys/net/ipv6/conf && echo 0 > all/accept_dad && echo 0 > default/accept_dad",
+        );
     }
 
     /// Runs a shell command in one of the namespaces.
