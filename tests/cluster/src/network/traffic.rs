@@ -1,7 +1,7 @@
 //! Servers that answer with the source address that they see, and their clients.
 
 use std::io::{Read as _, Write as _};
-use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream, UdpSocket};
 use std::thread;
 use std::time::Duration;
 
@@ -80,7 +80,10 @@ impl World {
         from: &str,
     ) -> Result<String, String> {
         let answer = within(&self.name(name), || match protocol {
-            Protocol::Tcp => tcp(to, from).map(|(_, seen)| seen),
+            Protocol::Tcp => tcp(to, from).and_then(|(stream, seen)| {
+                end(stream)?;
+                Ok(seen)
+            }),
             Protocol::Udp => udp(to, from),
             Protocol::Icmp => icmp(to, from).map(|()| "an answer".to_owned()),
         });
@@ -122,6 +125,13 @@ pub fn tcp(to: &str, from: &str) -> std::io::Result<(TcpStream, String)> {
         stream,
         String::from_utf8_lossy(&buffer[..length]).into_owned(),
     ))
+}
+
+/// Closes the connection, and waits until the other side has closed it too: so no packet of it follows.
+fn end(mut stream: TcpStream) -> std::io::Result<()> {
+    stream.shutdown(Shutdown::Write)?;
+    stream.read_to_end(&mut Vec::new())?;
+    Ok(())
 }
 
 fn bound(to: &str, from: &str) -> std::io::Result<TcpStream> {
