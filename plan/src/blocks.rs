@@ -10,6 +10,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use crate::decide::usable_in;
 use crate::facts::{Facts, NodeSeen, SubnetFacts};
 use crate::names::{BlockName, IpName};
 use crate::objects::{Block, BlockSpec, BlockStatus, Condition, Ip};
@@ -110,10 +111,14 @@ impl Facts {
             let usable = by.is_some_and(|(spec, subnet)| {
                 subnet.is_some_and(|subnet| self.carrier(spec, subnet, node).is_some())
             });
-            // One inventory that does not show the interface is not enough to remove the label.
-            let surely = by.is_none_or(|(_, subnet)| {
-                let instance = self.instance_of(node);
-                subnet.is_some_and(|subnet| instance.map_or(true, |it| subnet.absent_before(it)))
+            // One inventory without a usable interface is not enough to remove the label.
+            let surely = by.is_none_or(|(spec, subnet)| {
+                subnet.is_some_and(|subnet| match self.instance_of(node) {
+                    Ok(instance) => subnet.inventory_before().is_some_and(|before| {
+                        usable_in(before, spec, subnet.cni, instance).is_none()
+                    }),
+                    Err(_) => true,
+                })
             });
             if usable && !labelled {
                 steps.push(BlockStep::Label {

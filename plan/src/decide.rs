@@ -31,6 +31,7 @@ mod waits;
 mod workload;
 mod world;
 
+pub(crate) use eligible::usable_in;
 pub use eligible::{Ineligible, Placement, usable_interface};
 pub(crate) use holder::INSTANCE_FRESH;
 pub(crate) use next::{Next, Notices};

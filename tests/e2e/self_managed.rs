@@ -182,7 +182,7 @@ async fn no_admission_fails_while_the_certificate_is_renewed(scene: &Scene) {
     allow(scene).await;
     let at = |number| MooringOptions {
         webhook: Some(SocketAddr::from((rolling::address(number), 8443))),
-        ..lasting(&["--cert-lifetime=12s"])
+        ..lasting(&["--cert-lifetime=18s"])
     };
     let replicas = [
         scene.mooring_with(at(1)).await,

@@ -7,7 +7,7 @@ use core::time::Duration;
 use super::World;
 use crate::cloud::{CniUse, Interface};
 use crate::ec2::{DESCRIBE_LAG, NO_MANAGE};
-use crate::facts::SubnetFacts;
+use crate::facts::{Inventory, SubnetFacts};
 use crate::names::{InstanceId, InstanceType, InterfaceId, InterfaceRef, IpName, NodeName, PodUid};
 use crate::objects::{BlockSpec, Node, Pod, Target};
 use crate::reason::Reason;
@@ -186,18 +186,27 @@ pub fn usable_interface<'a>(
     subnet: &'a SubnetFacts,
     instance: &InstanceId,
 ) -> Option<(&'a Interface, bool)> {
+    usable_in(subnet.inventory()?, spec, subnet.cni, instance)
+}
+
+/// As [`usable_interface`], in this inventory of the subnet.
+pub(crate) fn usable_in<'a>(
+    inventory: &'a Inventory,
+    spec: &BlockSpec,
+    cni: CniUse,
+    instance: &InstanceId,
+) -> Option<(&'a Interface, bool)> {
     let tagged = |interface: &Interface| {
         spec.interface_tags
             .iter()
             .all(|(key, value)| interface.tags.get(key) == Some(value))
     };
-    let excluded = subnet.cni == CniUse::Excluded;
+    let excluded = cni == CniUse::Excluded;
     let left_alone = |interface: &Interface| {
         let tag = interface.tags.get(NO_MANAGE);
         excluded || tag.is_some_and(|value| value == "true")
     };
-    let chosen = subnet
-        .inventory()?
+    let chosen = inventory
         .of_instance(instance)
         .filter(|interface| interface.attached)
         .filter(|interface| {

@@ -198,24 +198,6 @@ impl Facts {
         spec.is_some_and(|spec| spec.subnet != *id)
     }
 
-    /// True if the last inventory of the subnet leaves a question about an IP: its address is not exactly where the
-    /// status says, or the IP has a step left (R1.16).
-    pub(super) fn inventory_leaves_questions(&self, id: &SubnetId) -> bool {
-        let Some(subnet) = self.subnets.get(id) else {
-            return false;
-        };
-        let answered = |ip: &Ip| {
-            settled(ip)
-                && has_only_recorded_place(ip)
-                && ip.status.address.is_some_and(|address| {
-                    subnet.immovable(address).is_none()
-                        && is_where_recorded(ip, subnet.shown(address))
-                })
-        };
-        let mut here = self.ips.values().filter(|ip| !self.lies_elsewhere(id, ip));
-        here.any(|ip| !answered(ip))
-    }
-
     /// True if the IP needs no step unless an inventory shows its address elsewhere.
     fn rests(&self, id: &SubnetId, ip: &Ip) -> bool {
         let Some(place) = self.agreed_place(id, ip) else {
@@ -224,7 +206,9 @@ impl Facts {
         let status = &ip.status;
         let ready = status.conditions.ready.as_ref();
         if !settled(ip)
-            || !has_only_recorded_place(ip)
+            || ip.deleting
+            || ip.take_from.is_some()
+            || !status.previous.is_empty()
             || status.refused.is_some()
             || !ready.is_some_and(|said| said.status)
             || !self.memory.get(&ip.name).is_some_and(super::Memory::rests)
@@ -237,9 +221,19 @@ impl Facts {
         {
             return false;
         }
-        let holder = status.claim.as_ref().map(|claim| &claim.uid);
         let mut pods = self.pods_of.of(&ip.name);
-        pods.all(|uid| Some(uid) == holder) && is_where_recorded(ip, place)
+        match status
+            .claim
+            .as_ref()
+            .map(|claim| (&claim.uid, &claim.phase))
+        {
+            None => pods.next().is_none() && place.is_none(),
+            Some((holder, ClaimPhase::Recorded(target))) => {
+                let there = (&target.place.interface, Some(&target.place.instance));
+                pods.all(|uid| uid == holder) && place == Some(there)
+            }
+            Some((_, ClaimPhase::Claimed(_) | ClaimPhase::Detaching)) => false,
+        }
     }
 
     /// The place on which two inventories agree. None: they do not agree, or the IP has no address.
@@ -247,33 +241,17 @@ impl Facts {
         clippy::option_option,
         reason = "not agreed, agreed to be nowhere, agreed to be there: three answers"
     )]
-    fn agreed_place<'a>(&'a self, id: &SubnetId, ip: &Ip) -> Option<Option<Shown<'a>>> {
+    fn agreed_place<'a>(
+        &'a self,
+        id: &SubnetId,
+        ip: &Ip,
+    ) -> Option<Option<(&'a InterfaceId, Option<&'a InstanceId>)>> {
         let address = ip.status.address?;
         let subnet = self.subnets.get(id)?;
         subnet.agreed_since(address)?;
         // A primary or prefix address is not ours, even on the ENI where the address of the IP should be.
         let immovable = subnet.immovable(address).is_some();
         (!immovable).then(|| subnet.shown(address))
-    }
-}
-
-/// An ENI that an inventory shows, and its instance.
-type Shown<'a> = (&'a InterfaceId, Option<&'a InstanceId>);
-
-/// True if nothing names a place of the address besides the claim, and nothing asks to leave that place.
-fn has_only_recorded_place(ip: &Ip) -> bool {
-    !ip.deleting && ip.take_from.is_none() && ip.status.previous.is_empty()
-}
-
-/// True if the address is shown where the recorded claim says, or nowhere if there is no claim.
-fn is_where_recorded(ip: &Ip, shown: Option<Shown<'_>>) -> bool {
-    match ip.status.claim.as_ref().map(|claim| &claim.phase) {
-        None => shown.is_none(),
-        Some(ClaimPhase::Recorded(target)) => {
-            let place = &target.place;
-            shown == Some((&place.interface, Some(&place.instance)))
-        }
-        Some(ClaimPhase::Claimed(_) | ClaimPhase::Detaching) => false,
     }
 }
 

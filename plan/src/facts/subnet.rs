@@ -71,6 +71,11 @@ impl SubnetFacts {
         self.unread.is_some() || self.failed.is_some()
     }
 
+    /// The complete inventory before the last one.
+    pub(crate) const fn inventory_before(&self) -> Option<&Inventory> {
+        self.before.as_ref()
+    }
+
     /// The subnet and its last inventory, if EC2 has answered both requests.
     pub(crate) fn looked_at(&self) -> Option<(&Self, &Inventory)> {
         let inventory = self.inventory().filter(|_| !self.cidrs.is_empty());
@@ -97,13 +102,6 @@ impl SubnetFacts {
         // A later inventory serves an earlier request too.
         if self.wanted.len() > MOST_WANTED {
             self.wanted.pop_first();
-        }
-    }
-
-    /// Requests the inventory that confirms or contradicts the last one.
-    pub(crate) fn look_again(&mut self) {
-        if let Some(last) = &self.last {
-            self.want(last.begun.plus(SECOND_LOOK));
         }
     }
 
@@ -215,8 +213,8 @@ impl SubnetFacts {
                     .max(accepted.plus(Duration::from_millis(1))),
             );
         }
-        if doubtful {
-            self.look_again();
+        if doubtful || self.before.is_none() {
+            self.want(began.plus(SECOND_LOOK));
         }
         let proven = |after| self.before.as_ref().is_some_and(|it| it.begun > after);
         self.proof = self.proof.filter(|after| !proven(*after));
@@ -309,13 +307,5 @@ impl SubnetFacts {
                 + interface.prefixes.len()
         });
         shown + self.own_on.count(id)
-    }
-
-    /// True if the inventory before the last one shows no ENI that is attached to this instance.
-    pub(crate) fn absent_before(&self, instance: &InstanceId) -> bool {
-        self.before.as_ref().is_some_and(|before| {
-            let mut interfaces = before.of_instance(instance);
-            !interfaces.any(|interface| interface.attached)
-        })
     }
 }

@@ -63,65 +63,14 @@ fn assign(node: &str) -> Call {
 
 const SECOND: Duration = Duration::from_secs(2);
 
-/// The process starts again. Returns the time from its first inventory to the next one.
-fn after_a_start(sim: &mut Sim) -> Duration {
+#[test]
+fn the_first_inventory_is_followed_by_a_second_and_then_one_per_interval() {
+    let mut sim = world();
     sim.restart(0);
     sim.tell(0);
-    let next = look(sim);
-    passes(sim, next);
-    assert_eq!(look(sim), INTERVAL, "and then one per interval");
-    next
-}
-
-#[test]
-fn one_inventory_is_enough_after_a_start_if_every_address_is_where_its_status_says() {
-    let mut sim = Sim::attached(&["n1", "n2"]);
-    sim.ip("reserved", "203.0.113.60");
-    sim.settle();
-    assert_eq!(after_a_start(&mut sim), INTERVAL);
-    // An address that is no IP's is none of its questions.
-    sim.found_on("203.0.113.50", Some("eni-n2"));
-    assert_eq!(after_a_start(&mut sim), INTERVAL, "{}", sim.story());
-}
-
-/// A change while the process does not run.
-type Change = fn(&mut Sim);
-
-#[test]
-fn the_first_inventory_is_followed_by_a_second_if_it_leaves_a_question() {
-    let changes: [(&str, Change); 7] = [
-        ("elsewhere", |sim| {
-            sim.found_on("203.0.113.10", Some("eni-n2"));
-        }),
-        ("nowhere", |sim| sim.found_on("203.0.113.10", None)),
-        ("on another instance", |sim| {
-            sim.ec2.attach(&interface_of("n1"), &"i-another".into());
-        }),
-        ("without a claim", |sim| {
-            sim.found_on("203.0.113.60", Some("eni-n2"));
-        }),
-        ("deleted", |sim| sim.delete_ip("partner")),
-        ("to be taken", |sim| sim.take_from("reserved", "eni-n2")),
-        ("edited", |sim| sim.edit("reserved", "203.0.113.61")),
-    ];
-    for (what, change) in changes {
-        let mut sim = Sim::attached(&["n1", "n2"]);
-        sim.ip("reserved", "203.0.113.60");
-        sim.settle();
-        change(&mut sim);
-        assert_eq!(after_a_start(&mut sim), SECOND, "{what}: {}", sim.story());
-    }
-    // A claim and a detach that are not finished.
-    for write in [StatusWrite::Claim, StatusWrite::Detach] {
-        let mut sim = world();
-        sim.pod("a").on("n1");
-        if write == StatusWrite::Detach {
-            sim.settle();
-            sim.remove_pod("a");
-        }
-        sim.step_until(status_write(write));
-        assert_eq!(after_a_start(&mut sim), SECOND, "{write:?}");
-    }
+    assert_eq!(look(&mut sim), SECOND);
+    passes(&mut sim, SECOND);
+    assert_eq!(look(&mut sim), INTERVAL);
 }
 
 /// An own call fails without an answer.

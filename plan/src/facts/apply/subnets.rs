@@ -46,14 +46,7 @@ impl Facts {
         let of_interest = OfInterest::to(self.ips.values());
         let inventory = Inventory::new(begun, list);
         let subnet = self.subnets.entry(id.clone()).or_default();
-        let first = subnet.last.is_none();
         subnet.done(inventory, &of_interest);
-        if first
-            && self.inventory_leaves_questions(id)
-            && let Some(subnet) = self.subnets.get_mut(id)
-        {
-            subnet.look_again();
-        }
         let held: BTreeSet<&PodUid> = self
             .ips
             .values()

@@ -72,6 +72,26 @@ fn the_first_inventory_after_a_start_removes_no_label() {
 }
 
 #[test]
+fn an_interface_that_cannot_be_used_keeps_no_label() {
+    let mut sim = world();
+    settle_block(&mut sim);
+    sim.interface("eni-other", "n2");
+    sim.change_block("block", |block| {
+        block.spec.as_mut().unwrap().interface_tags =
+            [("role".to_owned(), "edge".to_owned())].into();
+    });
+    for node in ["n1", "n2"] {
+        let tags = [("role".to_owned(), "edge".to_owned())].into();
+        sim.ec2.interface_mut(&interface_of(node)).tags = tags;
+    }
+    sim.wait(INTERVAL.saturating_mul(2));
+    assert_eq!(labels_of(&steps(&mut sim)), []);
+    sim.ec2.delete_interface(&interface_of("n2"));
+    sim.wait(INTERVAL.saturating_mul(3));
+    assert_eq!(labels_of(&steps(&mut sim)), [("n2", false)]);
+}
+
+#[test]
 fn before_the_first_inventory_no_label_is_changed() {
     let mut sim = Sim::new();
     sim.node("n1");

@@ -153,8 +153,7 @@ fn unlabelled() -> Sim {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.node("n2");
-    // The limits of the instance types are read after the first inventory.
-    sim.wait(INTERVAL.saturating_mul(2));
+    sim.wait(INTERVAL);
     sim
 }
 

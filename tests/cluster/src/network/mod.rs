@@ -112,7 +112,7 @@ impl World {
         ));
         inside::run(
             &name,
-            "cd /proc/sys/net/ipv6/conf && echo 0 > all/accept_dad && echo 0 > default/accept_dad",
+            "cd /proc/sys/net/ipv6/conf || exit 0; echo 0 > all/accept_dad; echo 0 > default/accept_dad",
         );
     }
 

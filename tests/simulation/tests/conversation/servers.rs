@@ -58,8 +58,9 @@ async fn cluster() -> &'static Cluster {
         .await
 }
 
-/// Waits until the changes of each kind that a conversation watches are served. kube-apiserver fills the cache of a kind when it is first used,
-/// and refuses a watch from a version before the cache: with 429 until it is filled, and with 410 from then on.
+/// Waits until the changes of each kind that a conversation watches are served. kube-apiserver fills the cache of a kind
+/// when it is first used, and refuses a watch from a version before the cache: with 429 until it is filled, and with 410
+/// from then on.
 async fn changes_are_served(client: &Client) {
     let made = [
         (IPS, ip("first")),
@@ -76,25 +77,28 @@ async fn changes_are_served(client: &Client) {
     join_all(served).await;
 }
 
-/// Creates an object and deletes it. `Err`: the status of a watch from in between that does not show the deletion.
-async fn change_is_served(client: &Client, path: &str, object: &Value) -> Result<(), Value> {
+/// Creates an object and deletes it. `Err`: what a watch from in between says, if it does not show the deletion.
+async fn change_is_served(client: &Client, path: &str, object: &Value) -> Result<(), String> {
+    let shown = |error: kube::Error| error.to_string();
     let body = serde_json::to_vec(object).unwrap();
     let create = http::Request::post(path).header("content-type", "application/json");
-    let made: Value = client.request(create.body(body).unwrap()).await.unwrap();
+    let made: Value = client
+        .request(create.body(body).unwrap())
+        .await
+        .map_err(shown)?;
     let (name, version) = (
         &made["metadata"]["name"],
         &made["metadata"]["resourceVersion"],
     );
     let place = format!("{path}/{}", name.as_str().unwrap());
     let delete = http::Request::delete(place).body(Vec::new()).unwrap();
-    client.request::<Value>(delete).await.unwrap();
+    client.request::<Value>(delete).await.map_err(shown)?;
     let since = version.as_str().unwrap();
     let watch = format!("{path}?watch=true&resourceVersion={since}&timeoutSeconds=1");
     let watch = http::Request::get(watch).body(Vec::new()).unwrap();
-    let events = client.request_text(watch).await;
-    let events = events.map_err(|error| json!(error.to_string()))?;
+    let events = client.request_text(watch).await.map_err(shown)?;
     let deleted = events.contains(r#""type":"DELETED""#);
-    if deleted { Ok(()) } else { Err(json!(events)) }
+    if deleted { Ok(()) } else { Err(events) }
 }
 
 /// A client without retries.
