@@ -111,22 +111,25 @@ impl Facts {
             let usable = by.is_some_and(|(spec, subnet)| {
                 subnet.is_some_and(|subnet| self.carrier(spec, subnet, node).is_some())
             });
-            // One inventory without a usable interface is not enough to remove the label.
-            let surely = by.is_none_or(|(spec, subnet)| {
-                subnet.is_some_and(|subnet| match self.instance_of(node) {
-                    Ok(instance) => subnet.inventory_before().is_some_and(|before| {
-                        usable_in(before, spec, subnet.cni, instance).is_none()
-                    }),
-                    Err(_) => true,
+            // One inventory without a usable interface is not enough to remove the label. The question costs as much as
+            // that about the last inventory, so it is asked only of a node that has the label and should not.
+            let surely = || {
+                by.is_none_or(|(spec, subnet)| {
+                    subnet.is_some_and(|subnet| match self.instance_of(node) {
+                        Ok(instance) => subnet.inventory_before().is_some_and(|before| {
+                            usable_in(before, spec, subnet.cni, instance).is_none()
+                        }),
+                        Err(_) => true,
+                    })
                 })
-            });
+            };
             if usable && !labelled {
                 steps.push(BlockStep::Label {
                     node: node.name.clone(),
                     block: block.name.clone(),
                     present: true,
                 });
-            } else if !usable && labelled && surely {
+            } else if !usable && labelled && surely() {
                 steps.push(BlockStep::Label {
                     node: node.name.clone(),
                     block: block.name.clone(),
