@@ -18,6 +18,8 @@ use crate::time::Instant;
 
 /// The condition type that says whether addresses of a block can be reserved.
 pub(super) const READY: &str = "Ready";
+const SHARED_WITH_CNI: &str = "SharedWithCNI";
+const ORPHANED_ADDRESS: &str = "OrphanedAddress";
 
 /// A condition of a block, as computed from the facts.
 struct Finding {
@@ -45,8 +47,8 @@ impl Facts {
         let recorded = |ip: &&&Ip| ip.status.claim.as_ref().is_some_and(Claim::recorded);
         let findings = [
             ready(block, spec, subnet),
-            shared_with_cni(carriers),
-            orphaned(&self.orphans(spec, subnet, now)),
+            shared_with_cni(block, subnet, carriers),
+            orphaned(block, subnet, &self.orphans(spec, subnet, now)),
             self.braked(block),
         ];
         let mut conditions = BTreeMap::new();
@@ -155,6 +157,19 @@ impl Facts {
 }
 
 impl Finding {
+    /// What an earlier process found for this spec: a process that has just started keeps it until it can know.
+    fn before(block: &Block, kind: &'static str) -> Option<Self> {
+        let before = block.status.conditions.get(kind);
+        let before = before.filter(|said| said.generation == block.generation)?;
+        Some(Self {
+            kind,
+            on: before.status,
+            reason: before.reason,
+            message: before.message.clone(),
+            with_event: false,
+        })
+    }
+
     fn none(kind: &'static str, message: &str) -> Self {
         Self {
             kind,
@@ -208,19 +223,9 @@ fn ready(block: &Block, spec: &BlockSpec, subnet: Option<&SubnetFacts>) -> Findi
         return not(Reason::AccessDenied, message, true);
     }
     let Some((subnet, _)) = subnet.and_then(SubnetFacts::looked_at) else {
-        // A process that has just started keeps the condition that an earlier process wrote.
         let no_failed_read = subnet.is_none_or(|subnet| !subnet.last_read_failed());
-        let before = block.status.conditions.get(READY);
-        if let Some(before) =
-            before.filter(|said| no_failed_read && said.generation == block.generation)
-        {
-            return Finding {
-                kind: READY,
-                on: before.status,
-                reason: before.reason,
-                message: before.message.clone(),
-                with_event: false,
-            };
+        if let Some(before) = Finding::before(block, READY).filter(|_| no_failed_read) {
+            return before;
         }
         let message = format!(
             "EC2 has not answered yet for subnet {id}: if this stays, check the subnet's id and the controller's \
@@ -248,7 +253,16 @@ fn ready(block: &Block, spec: &BlockSpec, subnet: Option<&SubnetFacts>) -> Findi
     }
 }
 
-fn shared_with_cni(carriers: &[(&Node, bool)]) -> Finding {
+/// The condition `SharedWithCNI`: true if addresses of an interface can be taken by the VPC CNI. It needs an inventory.
+fn shared_with_cni(
+    block: &Block,
+    subnet: Option<&SubnetFacts>,
+    carriers: &[(&Node, bool)],
+) -> Finding {
+    let unknown = subnet.and_then(SubnetFacts::inventory).is_none();
+    if let Some(before) = Finding::before(block, SHARED_WITH_CNI).filter(|_| unknown) {
+        return before;
+    }
     let shared: Vec<&str> = carriers
         .iter()
         .filter(|(_, shared)| *shared)
@@ -256,7 +270,7 @@ fn shared_with_cni(carriers: &[(&Node, bool)]) -> Finding {
         .collect();
     if shared.is_empty() {
         return Finding::none(
-            "SharedWithCNI",
+            SHARED_WITH_CNI,
             "no node's interface is one that the VPC CNI manages",
         );
     }
@@ -265,13 +279,22 @@ fn shared_with_cni(carriers: &[(&Node, bool)]) -> Finding {
          {NO_MANAGE}=true when they are created, or the subnet {CNI_ROLE}=0 (VPC CNI 1.22) before Mooring starts",
         listed(&shared)
     );
-    Finding::with_event("SharedWithCNI", Reason::SharedWithCNI, message)
+    Finding::with_event(SHARED_WITH_CNI, Reason::SharedWithCNI, message)
 }
 
-fn orphaned(orphans: &[(Address, InterfaceId)]) -> Finding {
+/// The condition `OrphanedAddress`: true if an address belongs to no IP. It needs two inventories.
+fn orphaned(
+    block: &Block,
+    subnet: Option<&SubnetFacts>,
+    orphans: &[(Address, InterfaceId)],
+) -> Finding {
+    let unknown = subnet.and_then(SubnetFacts::inventory_before).is_none();
+    if let Some(before) = Finding::before(block, ORPHANED_ADDRESS).filter(|_| unknown) {
+        return before;
+    }
     if orphans.is_empty() {
         let message = "every address of the block that is on an interface belongs to an IP";
-        return Finding::none("OrphanedAddress", message);
+        return Finding::none(ORPHANED_ADDRESS, message);
     }
     let orphans: Vec<String> = orphans
         .iter()
@@ -282,7 +305,7 @@ fn orphaned(orphans: &[(Address, InterfaceId)]) -> Finding {
          ip.wgtwo.com/take-from",
         listed(&orphans)
     );
-    Finding::with_event("OrphanedAddress", Reason::OrphanedAddress, message)
+    Finding::with_event(ORPHANED_ADDRESS, Reason::OrphanedAddress, message)
 }
 
 fn count<T>(items: impl Iterator<Item = T>) -> u64 {

@@ -2,13 +2,12 @@
 //! Rules: R3.4, R3.7, R3.8.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{NodeName, SubnetId};
 
-use super::{LABEL, labels_of, settle_block, steps, world};
+use super::{LABEL, labels_of, next_inventory, settle_block, steps, world};
 use crate::sim::{INTERVAL, SUBNET, Sim, instance_of, interface_of};
 
 fn labelled(sim: &Sim, node: &str) -> bool {
@@ -38,10 +37,7 @@ fn a_label_is_removed_after_two_inventories_without_the_interface() {
     let mut sim = world();
     settle_block(&mut sim);
     sim.ec2.shows = |interface| interface.id != interface_of("n2");
-    let begun = sim.counts.inventories;
-    while sim.counts.inventories == begun {
-        sim.wait(Duration::from_millis(500));
-    }
+    next_inventory(&mut sim);
     assert_eq!(labels_of(&steps(&mut sim)), [], "after one");
     sim.wait(INTERVAL);
     assert_eq!(
@@ -62,10 +58,7 @@ fn the_first_inventory_after_a_start_removes_no_label() {
     sim.restart(0);
     // The interface is new, and Describe is late.
     sim.ec2.shows = |interface| interface.id != interface_of("n2");
-    let begun = sim.counts.inventories;
-    while sim.counts.inventories == begun {
-        sim.wait(Duration::from_millis(500));
-    }
+    next_inventory(&mut sim);
     assert_eq!(labels_of(&steps(&mut sim)), [], "after one");
     sim.wait(INTERVAL.saturating_mul(2));
     assert_eq!(labels_of(&steps(&mut sim)), [("n2", false)]);

@@ -85,6 +85,25 @@ fn status(sim: &mut Sim) -> BlockStatus {
     sim.kube.blocks[&name()].status.clone()
 }
 
+/// The status that is written now, or the present one, and the Events beside it.
+fn next_status(sim: &mut Sim) -> (BlockStatus, Vec<Notice>) {
+    let (steps, notices) = look(sim);
+    let written = steps.into_iter().find_map(|step| match step {
+        BlockStep::Status { status, .. } => Some(status),
+        _ => None,
+    });
+    let status = written.unwrap_or_else(|| sim.kube.blocks[&name()].status.clone());
+    (status, notices)
+}
+
+/// Lets time pass until one more inventory has begun, and is answered.
+fn next_inventory(sim: &mut Sim) {
+    let begun = sim.counts.inventories;
+    while sim.counts.inventories == begun {
+        sim.wait(Duration::from_millis(500));
+    }
+}
+
 fn labels_of(steps: &[BlockStep]) -> Vec<(&str, bool)> {
     let labels = steps.iter().filter_map(|step| match step {
         BlockStep::Label {

@@ -10,7 +10,7 @@ use mooring_plan::objects::{BlockStatus, Condition};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{BlockStep, Notice, Step, Write};
 
-use super::{look, name, settle_block, status, steps, world};
+use super::{look, name, next_inventory, next_status, settle_block, status, steps, world};
 use crate::sim::{INTERVAL, SUBNET, Sim, interface_of};
 
 fn condition(sim: &mut Sim, kind: &str) -> Condition {
@@ -120,6 +120,51 @@ fn an_orphan_is_reported_with_a_remedy() {
     sim.ip("late", "203.0.113.77");
     sim.settle();
     assert!(!condition(&mut sim, "OrphanedAddress").status);
+}
+
+/// The conditions that depend on inventories.
+fn found(sim: &mut Sim) -> [Condition; 2] {
+    let status = next_status(sim).0;
+    ["OrphanedAddress", "SharedWithCNI"].map(|kind| status.conditions[kind].clone())
+}
+
+/// An address belongs to no IP, and the CNI may hand out addresses of a node.
+fn with_both_found() -> Sim {
+    let mut sim = world();
+    sim.found_on("203.0.113.77", Some("eni-n2"));
+    sim.ec2.interface_mut(&interface_of("n1")).tags.clear();
+    sim.wait(INTERVAL * 2);
+    settle_block(&mut sim);
+    let both = found(&mut sim);
+    assert!(both.iter().all(|said| said.status), "{both:?}");
+    sim
+}
+
+#[test]
+fn a_new_process_keeps_what_an_earlier_one_found() {
+    let mut sim = with_both_found();
+    let before = found(&mut sim);
+    sim.restart(0);
+    assert_eq!(found(&mut sim), before, "before an inventory");
+    assert_eq!(look(&mut sim).1, [], "it was an Event before");
+    sim.found_on("203.0.113.77", None);
+    let interface = sim.ec2.interface_mut(&interface_of("n2"));
+    let tags = interface.tags.clone();
+    sim.ec2.interface_mut(&interface_of("n1")).tags = tags;
+    next_inventory(&mut sim);
+    let after_one = found(&mut sim).map(|said| said.status);
+    assert_eq!(after_one, [true, false], "one is enough for an interface");
+    next_inventory(&mut sim);
+    assert!(!orphaned(&mut sim), "two are enough for an address");
+}
+
+#[test]
+fn what_was_found_for_an_earlier_spec_is_not_kept() {
+    let mut sim = with_both_found();
+    sim.change_block("block", |block| block.generation = 2);
+    sim.restart(0);
+    let after = found(&mut sim);
+    assert!(after.iter().all(|said| !said.status), "{after:?}");
 }
 
 #[test]

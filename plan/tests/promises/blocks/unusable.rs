@@ -7,19 +7,14 @@ use mooring_plan::names::{NodeName, SubnetId};
 use mooring_plan::objects::Condition;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
-use mooring_plan::step::{BlockStep, Notice};
+use mooring_plan::step::Notice;
 
-use super::{LABEL, labels_of, look, name, settle_block, steps, world};
+use super::{LABEL, labels_of, next_status, settle_block, steps, world};
 use crate::sim::{INTERVAL, SUBNET, Sim};
 
 /// The present or next condition `Ready`, and its Events.
 fn ready(sim: &mut Sim) -> (Condition, Vec<Notice>) {
-    let (steps, notices) = look(sim);
-    let written = steps.into_iter().find_map(|step| match step {
-        BlockStep::Status { status, .. } => Some(status),
-        _ => None,
-    });
-    let status = written.unwrap_or_else(|| sim.kube.blocks[&name()].status.clone());
+    let (status, notices) = next_status(sim);
     (status.conditions["Ready"].clone(), notices)
 }
 
