@@ -35,6 +35,7 @@ pub(crate) use eligible::usable_in;
 pub use eligible::{Ineligible, Placement, usable_interface};
 pub(crate) use holder::INSTANCE_FRESH;
 pub(crate) use next::{Next, Notices};
+pub(crate) use trouble::not_permitted;
 pub use world::World;
 
 use alloc::vec::Vec;

@@ -82,8 +82,10 @@ pub enum Outcome {
     InstanceNotFound,
     /// The subnet does not exist.
     SubnetNotFound,
-    /// The credentials do not permit the call, or there are none.
+    /// The credentials do not permit the call.
     Denied,
+    /// EC2 does not accept the credentials, or there are none.
+    Unauthenticated,
     /// The token bucket of the account for this action is empty. Nothing was done.
     Throttled,
     /// The call may have been executed: read, then call again.
@@ -94,7 +96,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Done,
         Self::AssignedElsewhere,
         Self::Primary,
@@ -105,6 +107,7 @@ impl Outcome {
         Self::InstanceNotFound,
         Self::SubnetNotFound,
         Self::Denied,
+        Self::Unauthenticated,
         Self::Throttled,
         Self::Unknown,
         Self::Invalid,
@@ -119,10 +122,16 @@ impl Outcome {
         )
     }
 
+    /// True if no call of this kind succeeds before a person changes the policy or the credentials.
+    #[must_use]
+    pub const fn is_denial(self) -> bool {
+        matches!(self, Self::Denied | Self::Unauthenticated)
+    }
+
     /// True if the reason can be the account or EC2 as a whole: then other calls fail in the same way.
     #[must_use]
     pub const fn is_of_all(self) -> bool {
-        matches!(self, Self::Denied | Self::Throttled | Self::Unknown)
+        self.is_denial() || matches!(self, Self::Throttled | Self::Unknown)
     }
 
     /// True if the reason can concern only one address. Then a refused request with several addresses proves nothing
@@ -146,6 +155,7 @@ impl Outcome {
             Self::InstanceNotFound => "InstanceNotFound",
             Self::SubnetNotFound => "SubnetNotFound",
             Self::Denied => "Denied",
+            Self::Unauthenticated => "Unauthenticated",
             Self::Throttled => "Throttled",
             Self::Unknown => "Unknown",
             Self::Invalid => "Invalid",

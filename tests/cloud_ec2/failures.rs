@@ -180,7 +180,7 @@ async fn missing_credentials_or_listener_are_reported() {
         .unwrap_err();
     assert_eq!(
         (error.outcome, error.code.as_str()),
-        (Outcome::Denied, code::NO_CREDENTIALS),
+        (Outcome::Unauthenticated, code::NO_CREDENTIALS),
         "{error:?}"
     );
     let nowhere = config("http://127.0.0.1:9", keys());

@@ -7,6 +7,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use crate::address::{Address, Cidr};
+use crate::decide::not_permitted;
 use crate::ec2::{CNI_ROLE, NO_MANAGE};
 use crate::facts::{Facts, SubnetFacts};
 use crate::names::{InterfaceId, listed};
@@ -202,12 +203,14 @@ fn ready(block: &Block, spec: &BlockSpec, subnet: Option<&SubnetFacts>) -> Findi
     };
     let id = &spec.subnet;
     let unread_for = subnet.and_then(|subnet| subnet.unread_for);
-    let denied = if unread_for == Some(Outcome::Denied) {
-        Some(Action::DescribeSubnets)
-    } else {
-        let inventory = subnet.is_some_and(|subnet| subnet.failed_with == Some(Outcome::Denied));
-        inventory.then_some(Action::DescribeInterfaces)
-    };
+    let inventory = subnet.and_then(|subnet| subnet.failed_with);
+    let denied = [
+        (Action::DescribeSubnets, unread_for),
+        (Action::DescribeInterfaces, inventory),
+    ];
+    let denied = denied
+        .into_iter()
+        .find_map(|(action, outcome)| Some((action, outcome.filter(|it| it.is_denial())?)));
     if unread_for == Some(Outcome::SubnetNotFound) {
         let message = format!(
             "EC2 knows no subnet {id} in this account and region: make another block with \
@@ -215,11 +218,9 @@ fn ready(block: &Block, spec: &BlockSpec, subnet: Option<&SubnetFacts>) -> Findi
         );
         return not(Reason::SubnetNotFound, message, true);
     }
-    if let Some(action) = denied {
-        let message = format!(
-            "EC2 does not permit ec2:{action}, so that it is not known what is in subnet {id}: allow it in the \
-             controller's IAM policy"
-        );
+    if let Some((action, outcome)) = denied {
+        let sentence = not_permitted(action, "", outcome);
+        let message = format!("{sentence}. Until then it is not known what is in subnet {id}");
         return not(Reason::AccessDenied, message, true);
     }
     let Some((subnet, _)) = subnet.and_then(SubnetFacts::looked_at) else {

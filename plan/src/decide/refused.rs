@@ -44,8 +44,8 @@ pub(crate) fn refused_for_good(
                 format!("EC2 refused {on} for {address}: {said}"),
             )
         }
-        Some((failed, call, Outcome::Denied)) => {
-            let trouble = denied(call.action(), call.interface(), &failed.said);
+        Some((failed, call, outcome)) if outcome.is_denial() => {
+            let trouble = denied(call.action(), call.interface(), outcome, &failed.said);
             (trouble.reason, failed.at, trouble.message)
         }
         _ => denied_to_all(world, address, target)?,
@@ -88,8 +88,10 @@ fn turn_of_another(world: &World<'_>, from: &InterfaceId) -> Option<(Trouble, In
     let action = world.reassign().first_of_a_move();
     let due = world.outage_until(action)?;
     let outage = world.facts.outages.get(&action)?;
-    (outage.outcome == Outcome::Denied)
-        .then(|| (denied(action, from, &outage.said), outage.since, due))
+    outage.outcome.is_denial().then(|| {
+        let trouble = denied(action, from, outage.outcome, &outage.said);
+        (trouble, outage.since, due)
+    })
 }
 
 /// When a move from a live holder may be claimed for this pod; None: now.

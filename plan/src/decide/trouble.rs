@@ -2,7 +2,7 @@
 //! Rules: R4.23, R4.25, R5.9.
 
 use alloc::format;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 
 use super::conditions::{Attachment, Trouble};
 use super::{Next, Notices, World};
@@ -51,10 +51,9 @@ pub(crate) fn unseen(
 fn not_served(action: Action, outcome: Outcome) -> Trouble {
     match outcome {
         Outcome::Throttled => throttling(action),
-        Outcome::Denied => Trouble::new(
-            Reason::AccessDenied,
-            format!("EC2 does not permit ec2:{action}: allow it in the controller's IAM policy"),
-        ),
+        Outcome::Denied | Outcome::Unauthenticated => {
+            Trouble::new(Reason::AccessDenied, not_permitted(action, "", outcome))
+        }
         _ => Trouble::new(
             Reason::AttachFailed,
             format!("EC2 does not answer ec2:{action}: it is tried again about every second"),
@@ -129,8 +128,8 @@ fn failing(world: &World<'_>, call: &Call) -> Option<Trouble> {
     let last = failures.call.as_ref();
     let tried = last.is_some_and(|failed| failed.call.action() == action);
     match outcome {
-        Outcome::Denied if !tried && !lasts => None,
-        Outcome::Denied => Some(denied(action, call.interface(), said)),
+        _ if outcome.is_denial() && !tried && !lasts => None,
+        _ if outcome.is_denial() => Some(denied(action, call.interface(), outcome, said)),
         Outcome::Invalid | Outcome::ReservedByAws | Outcome::Primary => Some(Trouble::new(
             Reason::AttachFailed,
             format!("EC2 refused {action} on {}: {said}", call.interface()),
@@ -141,13 +140,25 @@ fn failing(world: &World<'_>, call: &Call) -> Option<Trouble> {
 }
 
 /// EC2 denied the call.
-pub(crate) fn denied(action: Action, interface: &InterfaceId, said: &str) -> Trouble {
-    Trouble::new(
-        Reason::AccessDenied,
-        format!(
-            "EC2 does not permit ec2:{action} on {interface}: allow it in the controller's IAM policy ({said})"
-        ),
-    )
+pub(crate) fn denied(
+    action: Action,
+    interface: &InterfaceId,
+    outcome: Outcome,
+    said: &str,
+) -> Trouble {
+    let sentence = not_permitted(action, &format!(" on {interface}"), outcome);
+    Trouble::new(Reason::AccessDenied, format!("{sentence} ({said})"))
+}
+
+/// What EC2 does not permit, and the remedy.
+pub(crate) fn not_permitted(action: Action, on: &str, outcome: Outcome) -> String {
+    if outcome == Outcome::Unauthenticated {
+        return format!(
+            "EC2 accepts no credentials of the controller for ec2:{action}{on}: check its role (IRSA or EKS Pod \
+             Identity), whether STS can be reached, and the clock of its node"
+        );
+    }
+    format!("EC2 does not permit ec2:{action}{on}: allow it in the controller's IAM policy")
 }
 
 pub(crate) fn previous_full(world: &World<'_>, notices: &mut Notices) -> Next {

@@ -74,7 +74,7 @@ impl Failures {
             .filter(|before| before.call.action() == call.action());
         let since = same.map_or(now, |before| before.since);
         let mut served = same.is_some_and(|before| before.served);
-        if outcome == Outcome::Denied {
+        if outcome.is_denial() {
             let denied = self.denied.take();
             served |= denied.as_ref().is_some_and(|denied| denied.served);
             self.denied = Some(Denied {
@@ -217,7 +217,7 @@ impl Failures {
             if now.since(failed.since) >= HEALTHY_ATTACH {
                 failed.since = Instant::START;
             }
-            if failed.outcome != Outcome::Denied {
+            if !failed.outcome.is_denial() {
                 failed.at = Instant::START;
             }
         }

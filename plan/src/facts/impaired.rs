@@ -62,7 +62,7 @@ impl Facts {
     /// The status checks could not be read, which proves nothing. A denial is reported, and no read follows for some
     /// time.
     pub(super) fn checks_failed(&mut self, outcome: Outcome, now: Instant) -> Affected {
-        if outcome == Outcome::Denied {
+        if outcome.is_denial() {
             self.checks_denied = Some(now.plus(DENIED));
         }
         Affected::Nothing

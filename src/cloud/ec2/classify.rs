@@ -41,12 +41,14 @@ pub fn classify(action: Action, code: &str, message: &str) -> Outcome {
         | "SlowDown" => Outcome::Throttled,
 
         "UnauthorizedOperation"
-        | "AuthFailure"
         | "AccessDenied"
         | "AccessDeniedException"
         | "Blocked"
         | "OptInRequired"
-        | "PendingVerification"
+        | "PendingVerification" => Outcome::Denied,
+
+        // EC2 sends `AuthFailure` for credentials that it does not know, and also for a wrong clock.
+        "AuthFailure"
         | "InvalidClientTokenId"
         | "UnrecognizedClientException"
         | "MissingAuthenticationToken"
@@ -55,7 +57,7 @@ pub fn classify(action: Action, code: &str, message: &str) -> Outcome {
         | "ExpiredToken"
         | "ExpiredTokenException"
         | "RequestExpired"
-        | code::NO_CREDENTIALS => Outcome::Denied,
+        | code::NO_CREDENTIALS => Outcome::Unauthenticated,
 
         "InvalidNetworkInterfaceID.NotFound" => Outcome::InterfaceNotFound,
         "InvalidInstanceID.NotFound" => Outcome::InstanceNotFound,

@@ -227,7 +227,7 @@ mod tests {
         )));
         assert_eq!(
             (error.outcome, error.code.as_str()),
-            (Outcome::Denied, code::NO_CREDENTIALS)
+            (Outcome::Unauthenticated, code::NO_CREDENTIALS)
         );
         assert!(
             error.message.contains("nothing in the environment"),

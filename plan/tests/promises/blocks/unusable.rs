@@ -95,6 +95,20 @@ fn a_block_with_denied_inventories_names_the_missing_permission() {
 }
 
 #[test]
+fn credentials_that_ec2_does_not_accept_are_not_called_a_missing_permission() {
+    for failed in [subnet_failed, inventory_failed] {
+        let mut sim = Sim::new();
+        sim.tell(0);
+        failed(&mut sim, Outcome::Unauthenticated);
+        let (said, notices) = ready(&mut sim);
+        assert_eq!((said.status, said.reason), (false, Reason::AccessDenied));
+        assert!(said.message.contains("accepts no credentials"), "{said:?}");
+        assert!(!said.message.contains("policy"), "{said:?}");
+        assert_eq!(notices.len(), 1);
+    }
+}
+
+#[test]
 fn a_revoked_permission_makes_a_block_unready() {
     let mut sim = world();
     settle_block(&mut sim);

@@ -122,15 +122,15 @@ fn throttling_and_denial_mean_the_same_on_every_action() {
                 "{action} {code}"
             );
         }
-        for code in [
-            "UnauthorizedOperation",
-            "AuthFailure",
-            "ExpiredToken",
-            code::NO_CREDENTIALS,
+        for (code, outcome) in [
+            ("UnauthorizedOperation", Outcome::Denied),
+            ("AuthFailure", Outcome::Unauthenticated),
+            ("ExpiredToken", Outcome::Unauthenticated),
+            (code::NO_CREDENTIALS, Outcome::Unauthenticated),
         ] {
             assert_eq!(
                 classify(action, code, "anything"),
-                Outcome::Denied,
+                outcome,
                 "{action} {code}"
             );
         }
