@@ -223,15 +223,32 @@ impl Engine {
     fn apply_fact(&mut self, fact: Fact, begun: Instant, now: Instant) {
         let fact = self.tombstones.filter(fact, begun, &self.facts);
         // The reconciliation of an IP that is gone removes what the engine remembers of it.
-        if let Fact::IpGone(name, _) | Fact::IpRead(name, None) = &fact {
-            self.queue.push(name.clone());
-        }
+        let gone = match &fact {
+            Fact::IpGone(name, _) | Fact::IpRead(name, None) => Some(name.clone()),
+            _ => None,
+        };
         if let Fact::InventoryDone(subnet, list) = &fact {
             for contradiction in self.facts.contradictions(subnet, list, begun) {
                 self.report(Report::Contradicted(subnet.clone(), contradiction));
             }
         }
-        match self.facts.apply(fact, begun, now) {
+        let affected = self.facts.apply(fact, begun, now);
+        if self.leading {
+            self.queue.extend(gone.iter());
+            self.queue_affected(affected);
+        } else if let Some(gone) = gone.filter(|gone| !self.facts.knows(gone)) {
+            // When this process leads, every IP is queued.
+            self.forget(&gone);
+        }
+        if !self.synced && self.facts.synced() {
+            self.synced = true;
+            self.report(Report::Synced);
+        }
+    }
+
+    /// Queues the IPs that a fact affects, and their blocks.
+    fn queue_affected(&mut self, affected: Affected) {
+        match affected {
             Affected::Nothing => {}
             Affected::One(ip) => {
                 let block = self.facts.block_of(&ip);
@@ -246,10 +263,6 @@ impl Engine {
                 self.touch_block(None);
                 self.queue.extend(self.facts.ip_names());
             }
-        }
-        if !self.synced && self.facts.synced() {
-            self.synced = true;
-            self.report(Report::Synced);
         }
     }
 

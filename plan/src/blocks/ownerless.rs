@@ -43,17 +43,21 @@ impl Facts {
     /// The reservations that belong to no known IP, with the name of the IP that each was created for.
     pub(crate) fn ownerless(&self) -> impl Iterator<Item = (&Reservation, &IpName)> {
         let all = self.reservations.all().filter(|_| self.synced());
-        // Most belong to the IP that their parent names. The others are few, so that a scan of all IPs is acceptable.
         all.filter_map(|reservation| {
             let parent = reservation.parent.as_ref()?;
             let of = |uid: &IpUid| may_be_of(reservation, uid);
             let by_name = self.ips.get(parent);
+            let mut named = [&reservation.label, &reservation.owner]
+                .into_iter()
+                .flatten();
+            let mut about = self.index.ips_about(reservation.address);
+            let explains = |name: &IpName| {
+                let ip = self.ips.get(name);
+                ip.is_some_and(|ip| ip.explains(reservation.address))
+            };
             let lives = by_name.is_some_and(|ip| of(&ip.uid))
-                || self.ips.values().any(|ip| {
-                    reservation.label.as_ref() == Some(&ip.uid)
-                        || reservation.owner.as_ref() == Some(&ip.uid)
-                        || ip.explains(reservation.address)
-                });
+                || named.any(|uid| self.index.ip_of_uid(uid).is_some())
+                || about.any(explains);
             (reservation.managed && !lives).then_some((reservation, parent))
         })
     }

@@ -9,15 +9,20 @@ use crate::cloud::{CniUse, Interface};
 use crate::ec2::{DESCRIBE_LAG, NO_MANAGE};
 use crate::facts::{Inventory, SubnetFacts};
 use crate::names::{InstanceId, InstanceType, InterfaceId, InterfaceRef, IpName, NodeName, PodUid};
-use crate::objects::{BlockSpec, Node, Pod, Target};
+use crate::objects::{BlockSpec, Claim, Node, Pod, Target};
 use crate::reason::Reason;
 
-/// A target that EC2 denied is skipped for this time, which doubles with each denial: a try makes the holder not
+/// A target that EC2 refused again is skipped for this time, which doubles with each refusal: a try makes the holder not
 /// ready for a moment.
-const DENIED_AGAIN: Duration = Duration::from_mins(1);
+const AGAIN: Duration = Duration::from_mins(1);
 
 /// Maximum number of doublings: up to eight minutes.
-const DENIED_DOUBLINGS: u32 = 3;
+const DOUBLINGS: u32 = 3;
+
+/// The wait after this number of waits before.
+fn wait_after(waits: u32) -> Duration {
+    AGAIN.saturating_mul(1 << waits.min(DOUBLINGS))
+}
 
 /// Where the address of a pod would go.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -118,16 +123,27 @@ impl World<'_> {
 
     /// True if EC2 refused this ENI for good, and no later inventory could show why yet.
     pub(crate) fn refused_lately(&self, interface: &InterfaceId) -> bool {
-        self.memory.refused.get(interface).is_some_and(|at| {
+        self.memory.refused.get(interface).is_some_and(|refusals| {
             let looked = self.subnet().and_then(SubnetFacts::inventory);
-            looked.is_none_or(|inventory| inventory.begun <= at.plus(DESCRIBE_LAG))
+            looked.is_none_or(|inventory| inventory.begun <= refusals.last.plus(DESCRIBE_LAG))
+        })
+    }
+
+    /// True if a pod holds the address, and EC2 refused this ENI more than once in a row: each try costs the holder its
+    /// readiness, and with `reassign: false` the address, for a moment. Inventories cannot show a limit that is unknown.
+    fn refused_again(&self, interface: &InterfaceId) -> bool {
+        let held = self.ip.status.claim.as_ref().is_some_and(Claim::recorded);
+        let refusals = self.memory.refused.get(interface);
+        refusals.filter(|_| held).is_some_and(|refusals| {
+            let again = refusals.times.checked_sub(2).map(wait_after);
+            again.is_some_and(|wait| self.now < refusals.last.plus(wait))
         })
     }
 
     /// Why a target that EC2 refused is still skipped: until a later inventory began, or, if it was denied, until its
     /// wait ends or EC2 permits the action again.
     fn refused(&self, pod: &PodUid, interface: &InterfaceId) -> Option<Reason> {
-        if self.refused_lately(interface) {
+        if self.refused_lately(interface) || self.refused_again(interface) {
             return Some(Reason::AttachFailed);
         }
         let refused = self.ip.status.refused.as_ref()?;
@@ -135,8 +151,7 @@ impl World<'_> {
             return None;
         }
         let times = self.memory.failures.times_denied().saturating_sub(1);
-        let wait = DENIED_AGAIN.saturating_mul(1 << times.min(DENIED_DOUBLINGS));
-        let again = self.memory.refused_seen.plus(wait);
+        let again = self.memory.refused_seen.plus(wait_after(times));
         let over = if refused.reason == Reason::AccessDenied {
             let permitted = self.facts.recovered > self.memory.refused_seen;
             self.now >= again || permitted && !self.memory.failures.denied_alone()

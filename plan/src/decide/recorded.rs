@@ -10,6 +10,7 @@ use super::trouble::{foreign, previous_full};
 use super::unclaimed::announce;
 use super::world::on_pod;
 use super::{Next, Notices, World};
+use crate::ec2::DESCRIBE_LAG;
 use crate::objects::{Claim, Pod, Target};
 use crate::reason::Reason;
 
@@ -56,7 +57,7 @@ fn kept(
         .open_gate(holder, claim)
         .or(|| hand_over(world, claim, holder, notices))
         // The annotation was used or was not needed. `previous`, which is not trimmed yet, shows which of the two.
-        .or(|| world.remove_take_from())
+        .or(|| world.remove_unneeded_take_from())
         .or(|| world.drop_stale())
         .or(|| world.release_unannotated(Some(claim)))
         .or(|| world.write_conditions(reserved, &Attachment::There(target)))
@@ -211,10 +212,11 @@ fn drifted(
         && (location.on.as_ref() != Some(&target.place.interface)
             || world.kept_by(address, &target.place.interface)
             || location.instance.as_ref() != Some(&target.place.instance));
-    // Only inventories that both began after the Record contradict it.
+    // Only inventories that both began so long after the Record that they must show it contradict it. A new process
+    // knows no own write, and not when the Record was.
     let after_record = location
         .agreed_since
-        .is_some_and(|since| since >= world.memory.claim_seen);
+        .is_some_and(|since| since > world.memory.claim_seen.plus(DESCRIBE_LAG));
     if !(other_machine || displaced && after_record) {
         return None;
     }

@@ -23,6 +23,20 @@ impl World<'_> {
         }
     }
 
+    /// As [`Self::remove_take_from`], for a recorded claim. The annotation stays while the last inventory shows the
+    /// address on the ENI that it names: if the next one agrees, the address is taken from there.
+    pub(crate) fn remove_unneeded_take_from(&self) -> Next {
+        let named = self.ip.take_from.as_ref();
+        let needed = self.ip.status.address.is_some_and(|address| {
+            let on = self.shown_on(address);
+            self.shown_on_foreign(address) && on == named
+        });
+        if needed {
+            return Next::Rest;
+        }
+        self.remove_take_from()
+    }
+
     /// The message if the annotation names an ENI that does not have the address. If the annotation was used,
     /// `previous` or the claim names that ENI, and there is no message.
     fn unused_take_from(&self) -> Option<String> {

@@ -124,9 +124,13 @@ impl<'a> World<'a> {
     /// True if the last inventory, begun after the last own write, shows the address on an ENI that does not explain
     /// it.
     pub(crate) fn shown_on_foreign(&self, address: Address) -> bool {
-        self.subnet()
-            .and_then(|subnet| subnet.shown_since(address, Duration::ZERO))
-            .is_some_and(|on| !self.explained(address, on))
+        let on = self.shown_on(address);
+        on.is_some_and(|on| !self.explained(address, on))
+    }
+
+    /// The ENI on which the last inventory, begun after the last own write, shows the address.
+    pub(crate) fn shown_on(&self, address: Address) -> Option<&'a InterfaceId> {
+        self.subnet()?.shown_since(address, Duration::ZERO)
     }
 
     /// The ENI from which EC2 cannot move the address, if there is one.

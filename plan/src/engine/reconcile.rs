@@ -35,6 +35,13 @@ impl Engine {
         }
     }
 
+    /// Forgets an IP that is gone.
+    pub(super) fn forget(&mut self, ip: &IpName) {
+        self.claims.dropped(ip);
+        self.calls.forget(ip);
+        self.failovers.forget(ip);
+    }
+
     /// Decides the next step of an IP, and begins it if possible. [`Engine::poll`] does this for each queued IP; a
     /// model checker chooses the IP itself.
     pub fn reconcile(&mut self, ip: &IpName, now: Instant) -> Reconciled {
@@ -44,9 +51,7 @@ impl Engine {
         // This is first because the code below removes the failover of an IP that is gone.
         self.follow_failover(ip, now);
         if !self.facts.knows(ip) {
-            self.claims.dropped(ip);
-            self.calls.forget(ip);
-            self.failovers.forget(ip);
+            self.forget(ip);
             return Reconciled::Nothing;
         }
         let decision = self.facts.decide(ip, now);

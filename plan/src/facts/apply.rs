@@ -13,7 +13,7 @@ mod subnets;
 use alloc::collections::BTreeSet;
 
 use crate::facts::{Affected, Fact, Facts, Kind};
-use crate::names::{BlockName, ResourceVersion};
+use crate::names::{BlockName, IpName, IpUid, ResourceVersion};
 use crate::objects::Block;
 use crate::time::Instant;
 
@@ -39,7 +39,7 @@ impl Facts {
             Fact::BlockGone(name) => self.lose_block(&name),
             Fact::Pod(pod) => self.see_pod(pod, now),
             Fact::PodDeleted(uid) => {
-                self.seen_terminating.insert(uid.clone());
+                self.see_end_of(&uid);
                 self.lose_pod(&uid)
             }
             Fact::PodVanished(uid) => self.lose_pod(&uid),
@@ -114,6 +114,12 @@ impl Facts {
             }
             answer => self.read(answer, begun, now),
         }
+    }
+
+    /// True if an IP of this name and UID exists, as far as is known.
+    pub(super) fn knows_uid(&self, name: &IpName, uid: &IpUid) -> bool {
+        self.ips.get(name).is_some_and(|ip| &ip.uid == uid)
+            || self.unreadable.get(name).is_some_and(|ip| &ip.uid == uid)
     }
 
     fn see_block(&mut self, block: &Block) -> Affected {

@@ -39,6 +39,23 @@ pub struct Recorded {
     pub(crate) version: ResourceVersion,
 }
 
+/// How long refusals of an ENI are remembered: longer than the longest wait after one.
+const KEEP_REFUSALS: Duration = Duration::from_mins(20);
+
+/// The refusals of one ENI in a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Refusals {
+    /// The time of the last one.
+    pub(crate) last: Instant,
+    /// Their number, up to [`Self::MOST`].
+    pub(crate) times: u32,
+}
+
+impl Refusals {
+    /// More of them make no difference.
+    const MOST: u32 = 5;
+}
+
 /// The memory of one IP.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Memory {
@@ -63,9 +80,9 @@ pub struct Memory {
     /// When an edit of the address was first seen while a pod holds the IP. Only an inventory that began later shows
     /// whether the new address is on an ENI.
     pub(crate) edit_seen: Option<Instant>,
-    /// ENIs that EC2 refused for good, and when. `status.refused` names only one: without this map, the claim could
-    /// move between two refused ENIs for ever.
-    pub(crate) refused: BTreeMap<InterfaceId, Instant>,
+    /// ENIs that EC2 refused for good. `status.refused` names only one: without this map, the claim could move between
+    /// two refused ENIs for ever.
+    pub(crate) refused: BTreeMap<InterfaceId, Refusals>,
     /// When the present `status.refused` was first seen.
     pub(crate) refused_seen: Instant,
     /// Addresses that `Reserve` found taken: when that was last seen, and the owner as text (empty if not known yet).
@@ -87,6 +104,16 @@ impl Memory {
     /// True if no part of the memory can lead to another decision after an inventory.
     pub(crate) fn rests(&self) -> bool {
         !self.stale && self.refused.is_empty() && self.taken.is_empty() && self.failures.none()
+    }
+
+    /// EC2 refused this ENI for good.
+    pub(crate) fn refused_by(&mut self, interface: &InterfaceId, now: Instant) {
+        let before = self.refused.get(interface).map_or(0, |known| known.times);
+        let refusals = Refusals {
+            last: now,
+            times: Refusals::MOST.min(before.saturating_add(1)),
+        };
+        self.refused.insert(interface.clone(), refusals);
     }
 
     /// The claim or the reserved address may have changed: removes the memory of the former one.
@@ -149,6 +176,6 @@ impl Memory {
             self.refused_seen = now;
         }
         self.refused
-            .retain(|_, at| now.since(*at) <= Duration::from_mins(10));
+            .retain(|_, refusals| now.since(refusals.last) <= KEEP_REFUSALS);
     }
 }

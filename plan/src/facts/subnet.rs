@@ -18,7 +18,7 @@ use crate::time::Instant;
 
 /// Time until the second inventory. One inventory that shows an address nowhere proves nothing, because Describe is
 /// eventually consistent (R1.15, R1.16).
-const SECOND_LOOK: Duration = Duration::from_secs(2);
+pub(crate) const SECOND_LOOK: Duration = Duration::from_secs(2);
 
 /// Maximum number of requested inventories: for proofs one in each of the next ten seconds, and some others.
 const MOST_WANTED: usize = 16;
@@ -137,7 +137,7 @@ impl SubnetFacts {
             backoff::of_describe(Some(outcome)).after(self.failed.as_ref(), id.as_str(), now);
         self.failed = Some(failed);
         // A denial is reported until an inventory is complete, even if the next one fails for another reason.
-        if self.failed_with != Some(Outcome::Denied) {
+        if !self.failed_with.is_some_and(Outcome::is_denial) {
             self.failed_with = Some(outcome);
         }
     }
@@ -146,7 +146,7 @@ impl SubnetFacts {
     pub(crate) fn unserved(&self) -> Option<Outcome> {
         let repeated = self.failed.as_ref()?.repeated();
         self.failed_with
-            .filter(|outcome| *outcome == Outcome::Denied || repeated)
+            .filter(|outcome| outcome.is_denial() || repeated)
     }
 
     pub(crate) fn read_failed(&mut self, id: &SubnetId, outcome: Option<Outcome>, now: Instant) {

@@ -6,7 +6,6 @@ use core::time::Duration;
 use super::Facts;
 use super::READ_FRESH;
 use super::failures::HEALTHY_ATTACH;
-use crate::outcome::Outcome;
 use crate::time::Instant;
 
 impl Facts {
@@ -80,7 +79,8 @@ impl Facts {
             change(&mut memory.claim_seen);
             change(&mut memory.refused_seen);
             memory.edit_seen.iter_mut().for_each(&mut *change);
-            memory.refused.values_mut().for_each(&mut *change);
+            let refusals = memory.refused.values_mut();
+            refusals.for_each(|refusals| change(&mut refusals.last));
             memory.failures.each_moment(change);
         }
     }
@@ -171,7 +171,7 @@ impl Facts {
             if now.since(outage.next) >= Duration::from_secs(1) {
                 outage.next = Instant::START;
             }
-            if outage.outcome != Outcome::Denied && now.since(outage.since) >= HEALTHY_ATTACH {
+            if !outage.outcome.is_denial() && now.since(outage.since) >= HEALTHY_ATTACH {
                 outage.since = Instant::START;
             }
         }

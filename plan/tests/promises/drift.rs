@@ -259,3 +259,27 @@ fn the_holder_is_denied_before_the_call_whatever_a_watch_shows() {
     // `sim/rules.rs` asserts at every call that the condition is `False`.
     sim.step_until(|step| matches!(step, mooring_plan::step::Step::Call(_)));
 }
+
+#[test]
+fn a_new_leader_takes_a_late_describe_for_no_drift() {
+    let mut sim = Sim::attached_by_deployment(&["n1", "n2"]);
+    sim.ec2.lag = Duration::from_secs(4);
+    sim.next_revision("b", "n2", 2);
+    sim.wait(Duration::from_secs(2));
+    sim.expect_attached("partner", "b");
+    sim.restart(0);
+    sim.count_from_here();
+    sim.wait(Duration::from_mins(3));
+    sim.expect_attached("partner", "b");
+    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+}
+
+#[test]
+fn a_new_leader_repairs_a_drift_in_a_quarter_of_a_minute() {
+    let mut sim = attached();
+    sim.restart(0);
+    sim.found_on("203.0.113.10", None);
+    sim.wait(Duration::from_secs(15));
+    sim.expect_attached("partner", "a");
+    sim.expect_on("203.0.113.10", Some("eni-n1"));
+}

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use mooring_plan::cloud::{Reassign, Subnet};
-use mooring_plan::facts::{CallError, Fact, Facts, WriteOutcome};
+use mooring_plan::facts::{CallError, Fact, Facts, WriteOutcome, Written};
 use mooring_plan::names::{BlockName, IpName, SubnetId};
 use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{Call, Read, Write};
@@ -106,6 +106,7 @@ fn an_answer_after_the_deletion_of_an_ip_leaves_nothing() {
     sim.ip("partner", "203.0.113.10");
     sim.settle();
     let (name, version) = (IpName::from("partner"), sim.the_ip("partner").version);
+    let written = Written::Ip(sim.the_ip("partner").clone());
     // A user removes its finalizer and deletes its reservation.
     sim.kube.ips.clear();
     sim.kube.reservations.clear();
@@ -145,6 +146,11 @@ fn an_answer_after_the_deletion_of_an_ip_leaves_nothing() {
             ip: name.clone(),
             write: write.clone(),
             outcome: WriteOutcome::Conflict,
+        },
+        Fact::Wrote {
+            ip: name.clone(),
+            write: write.clone(),
+            outcome: WriteOutcome::Done(Some(written)),
         },
         Fact::Wrote {
             ip: name,

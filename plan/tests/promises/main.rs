@@ -88,6 +88,7 @@ mod room;
 mod same_instance;
 mod sim;
 mod stale;
+mod standby;
 mod surplus_reservations;
 mod swap;
 mod take_from;

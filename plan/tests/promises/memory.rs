@@ -181,6 +181,36 @@ fn two_refusing_interfaces_do_not_alternate() {
 }
 
 #[test]
+fn a_holder_pays_less_and_less_often_for_a_target_of_unknown_size() {
+    let mut sim = attached();
+    sim.change_node("n2", |node| node.instance_type = None);
+    for last in 100..109 {
+        sim.found_on(&format!("203.0.113.{last}"), Some("eni-n2"));
+    }
+    sim.settle();
+    sim.taken.clear();
+    sim.next_revision("b", "n2", 2);
+    sim.wait(Duration::from_hours(1));
+    let tries = when(
+        &sim,
+        |step| matches!(step, Step::Call(Call::Assign { interface, .. }) if interface.as_str() == "eni-n2"),
+    );
+    let waits: Vec<u64> = tries
+        .windows(2)
+        .map(|two| two[1].since(two[0]).as_secs() / 60)
+        .collect();
+    assert!(
+        waits.starts_with(&[1, 1, 2, 4, 8, 8]),
+        "minutes between tries: {waits:?}"
+    );
+    assert!(waits.len() <= 10, "{waits:?}");
+    // A free slot ends it.
+    sim.found_on("203.0.113.100", None);
+    sim.wait(Duration::from_mins(10));
+    sim.expect_attached("partner", "b");
+}
+
+#[test]
 fn a_throttled_or_lost_call_does_not_refuse_the_target() {
     for fault in [Fault::Throttled, Fault::RequestLost] {
         let mut sim = world();

@@ -96,14 +96,17 @@ impl Facts {
                 memory.stale = false;
                 memory.failures.write_succeeded();
                 touched = touched.and(match written {
-                    Some(Written::Ip(ip)) => self.see_ip(ip, now),
+                    // If it is gone, no event would remove it again.
+                    Some(Written::Ip(ip)) if self.knows_uid(&ip.name, &ip.uid) => {
+                        self.see_ip(ip, now)
+                    }
                     Some(Written::Pod(pod)) if self.pods.contains_key(&pod.uid) => {
                         self.see_pod(pod, now)
                     }
                     Some(Written::Reservation(reservation)) => {
                         self.see_reservation(reservation, now)
                     }
-                    Some(Written::Pod(_)) | None => Affected::Nothing,
+                    Some(Written::Ip(_) | Written::Pod(_)) | None => Affected::Nothing,
                 });
             }
             WriteOutcome::Conflict => {
@@ -187,7 +190,7 @@ impl Facts {
             (Some(error), subnet) => {
                 match (&call, error.outcome) {
                     (Call::Assign { interface, .. }, outcome) if outcome.is_for_good() => {
-                        memory.refused.insert(interface.clone(), now);
+                        memory.refused_by(interface, now);
                     }
                     (Call::Unassign { interface, .. }, Outcome::InterfaceNotFound) => {
                         memory.missing.insert(interface.clone());
@@ -242,7 +245,7 @@ impl Facts {
 /// The code and message of EC2 without the parts that differ each time, so that a status with them does not change when
 /// the same call is refused again. A denial has only the code: its message names the session and an encoded message.
 fn said(error: &CallError) -> String {
-    if error.outcome == Outcome::Denied {
+    if error.outcome.is_denial() {
         return error.code.clone();
     }
     let request = ["Request ID", "RequestId"];

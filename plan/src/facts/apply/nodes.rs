@@ -77,6 +77,7 @@ impl Facts {
         let Some(gone) = self.nodes.remove(name) else {
             return Affected::Nothing;
         };
+        self.forget_lost_nodes(now);
         self.lost_nodes.insert(name.clone(), now);
         self.index.remove_node(&gone.node);
         self.node_paces.remove(name);

@@ -1,11 +1,35 @@
 //! Applies facts about pods, from a watch or an answer.
 
+use alloc::collections::BTreeSet;
+
 use crate::facts::{Affected, Facts, PodSeen};
 use crate::names::PodUid;
 use crate::objects::Pod;
 use crate::time::Instant;
 
+/// From this number on, pods that nobody needs are forgotten without an inventory too: a process that does not lead
+/// takes none.
+const MANY_ENDED: usize = 1024;
+
 impl Facts {
+    /// This pod ends, or has ended.
+    pub(super) fn see_end_of(&mut self, uid: &PodUid) {
+        let new = self.seen_terminating.insert(uid.clone());
+        let count = self.seen_terminating.len();
+        if new && count >= MANY_ENDED && count.is_power_of_two() {
+            self.forget_ended_pods();
+        }
+    }
+
+    /// Forgets the pods that have ended, except those that are known or hold an IP.
+    pub(super) fn forget_ended_pods(&mut self) {
+        let claims = self.ips.values().filter_map(|ip| ip.status.claim.as_ref());
+        let held: BTreeSet<&PodUid> = claims.map(|claim| &claim.uid).collect();
+        let pods = &self.pods;
+        self.seen_terminating
+            .retain(|uid| held.contains(uid) || pods.contains_key(uid));
+    }
+
     pub(super) fn see_pod(&mut self, pod: Pod, now: Instant) -> Affected {
         let before = self.pods.get(&pod.uid).cloned();
         let before = before.as_ref();
@@ -13,7 +37,7 @@ impl Facts {
             return Affected::Nothing;
         }
         if pod.deleting.is_some() || pod.ended || !pod.annotated {
-            self.seen_terminating.insert(pod.uid.clone());
+            self.see_end_of(&pod.uid);
         }
         if let Some(label) = &pod.label
             && self

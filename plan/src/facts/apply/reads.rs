@@ -183,6 +183,11 @@ impl Facts {
         memory.is_none_or(|memory| begun >= memory.last_write_at)
     }
 
+    /// Forgets Nodes that are gone for long. A process that does not lead takes no inventory, and does this too.
+    pub(super) fn forget_lost_nodes(&mut self, now: Instant) {
+        self.lost_nodes.retain(|_, at| now.since(*at) < KEEP_LONG);
+    }
+
     /// Removes old answers, even if no new answer replaces them.
     pub(super) fn forget_what_is_old(&mut self, now: Instant) {
         let within = |at: &Instant, length| now.since(*at) < length;
@@ -191,7 +196,7 @@ impl Facts {
         self.instances
             .retain(|_, read| within(&read.begun, KEEP_INSTANCES));
         self.missed.retain(|_, at| within(at, KEEP_LONG));
-        self.lost_nodes.retain(|_, at| within(at, KEEP_LONG));
+        self.forget_lost_nodes(now);
     }
 
     /// Ends the backoff of failed reads that this answer completes.

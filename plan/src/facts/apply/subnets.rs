@@ -1,14 +1,17 @@
 //! Applies the answers of EC2 about subnets.
 
-use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
+use core::time::Duration;
+
 use super::super::location::OfInterest;
+use super::super::subnet::SECOND_LOOK;
 use super::super::{Affected, Facts, Inventory};
 use super::changed;
 use crate::cloud::{Interface, Subnet};
-use crate::ec2::LATE_CALL;
-use crate::names::{IpName, PodUid, SubnetId};
+use crate::ec2::{DESCRIBE_LAG, LATE_CALL};
+use crate::names::{IpName, SubnetId};
+use crate::objects::Ip;
 use crate::outcome::Outcome;
 use crate::time::Instant;
 
@@ -47,18 +50,40 @@ impl Facts {
         let inventory = Inventory::new(begun, list);
         let subnet = self.subnets.entry(id.clone()).or_default();
         subnet.done(inventory, &of_interest);
-        let held: BTreeSet<&PodUid> = self
-            .ips
-            .values()
-            .filter_map(|ip| ip.status.claim.as_ref())
-            .map(|claim| &claim.uid)
-            .collect();
-        self.seen_terminating
-            .retain(|uid| held.contains(uid) || self.pods.contains_key(uid));
+        self.confirm_drift(id, begun);
+        self.forget_ended_pods();
         self.forget_what_is_old(now);
         self.forget_replica_sets(now);
         self.note_ownerless(now);
         Affected::Several(self.affected_by_inventory(id, &not_agreed))
+    }
+
+    /// An address is not where its claim is recorded, but this process has seen the claim for less time than Describe
+    /// can lag: requests the two inventories that tell a drift from a late Describe.
+    fn confirm_drift(&mut self, id: &SubnetId, begun: Instant) {
+        let Some(subnet) = self.subnets.get(id) else {
+            return;
+        };
+        let displaced = |ip: &&Ip| {
+            let Some((claim, address)) = ip.status.claim.as_ref().zip(ip.status.address) else {
+                return false;
+            };
+            let place = claim.target().map(|target| &target.place);
+            let place = place.map(|place| (&place.interface, Some(&place.instance)));
+            claim.recorded()
+                && !subnet.own.contains_key(&address)
+                && subnet.shown(address) != place
+                && self.subnet_of(&ip.name).as_ref() == Some(id)
+        };
+        let seen = |ip: &Ip| self.memory.get(&ip.name).map(|memory| memory.claim_seen);
+        let early = self.ips.values().filter(displaced).filter_map(seen);
+        let provable = early.map(|seen| seen.plus(DESCRIBE_LAG));
+        let first = provable.filter(|provable| begun <= *provable).max();
+        if let Some((first, subnet)) = first.zip(self.subnets.get_mut(id)) {
+            let after = first.plus(Duration::from_millis(1));
+            subnet.want(after);
+            subnet.want(after.plus(SECOND_LOOK));
+        }
     }
 
     /// An inventory failed. IPs that wait for one are affected if their report changes.
