@@ -2,6 +2,7 @@
 //! kube do not contain it, so it is requested after each relist. Between relists the answers about the `Lease` show it;
 //! without a `Lease` it is requested in each interval. A watch that continues from a version before the restoration
 //! receives nothing until that version is reached again, which may take hours, so the watch is restarted.
+//! The Leases can be in another store than the kind, so a version of a list is never compared with their revision.
 //! Rules: R1.25, R7.5.
 
 use std::sync::Arc;
@@ -36,8 +37,10 @@ pub(super) struct ListVersion {
     /// Notified when the watch has to be restarted.
     set_back: Arc<Notify>,
     metrics: Metrics,
-    /// The highest known version. All kinds are in one store, so the revision of the `Lease` counts too.
-    stands_at: ResourceVersion,
+    /// The highest version of the lists since the last restoration. The engine was told it last.
+    listed: ResourceVersion,
+    /// The highest revision that the `Lease` showed since then. With one store the lists are rarely that new.
+    revision: ResourceVersion,
 }
 
 /// The receiver of the facts was dropped.
@@ -55,7 +58,8 @@ impl ListVersion {
             facts,
             set_back,
             metrics,
-            stands_at: ResourceVersion(0),
+            listed: ResourceVersion(0),
+            revision: ResourceVersion(0),
         }
     }
 
@@ -89,10 +93,13 @@ impl ListVersion {
         version: ResourceVersion,
         restored: bool,
     ) -> Result<(), Closed> {
-        if restored && version < self.stands_at {
-            return self.went_back(version).await;
+        let highest = self.listed.max(self.revision);
+        if restored && version < highest {
+            self.revision = version;
+            // With two stores the next list can have a lower version than the `Lease`. That is no second restoration.
+            return self.went_back(highest, self.listed.min(version)).await;
         }
-        self.stands_at = self.stands_at.max(version);
+        self.revision = self.revision.max(version);
         Ok(())
     }
 
@@ -118,21 +125,29 @@ impl ListVersion {
         };
         let version = list.metadata.resource_version.as_deref().map(read::version);
         match version {
-            Some(Ok(version)) if version < self.stands_at => self.went_back(version).await,
+            Some(Ok(version)) if version < self.listed => {
+                // The `Lease` shows this restoration too, if it is in the same store.
+                self.revision = self.revision.min(version);
+                self.went_back(self.listed, version).await
+            }
             Some(Ok(version)) => {
-                self.stands_at = version;
+                self.listed = version;
                 self.tell(version).await
             }
             _ => Ok(()),
         }
     }
 
-    async fn went_back(&mut self, version: ResourceVersion) -> Result<(), Closed> {
+    async fn went_back(
+        &mut self,
+        from: ResourceVersion,
+        to: ResourceVersion,
+    ) -> Result<(), Closed> {
         tracing::warn!(kind = ?self.shown.kind, "the API server was restored from a backup");
         // The engine compares with the version that it received last, which may be old.
-        self.tell(self.stands_at).await?;
-        self.stands_at = version;
-        self.tell(version).await?;
+        self.tell(from).await?;
+        self.listed = to;
+        self.tell(to).await?;
         // Restart the watch after the fact was sent, because the fact decides how the new list is read.
         self.set_back.notify_one();
         Ok(())
@@ -169,3 +184,6 @@ async fn next(revision: &mut Option<watch::Receiver<Revision>>) -> Option<Revisi
     }
     Some(*receiver.borrow_and_update())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! A restoration from a backup is noticed once, whichever answer shows it first and wherever the Leases are stored.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use futures::FutureExt as _;
+use mooring_plan::facts::{Fact, Kind};
+use mooring_plan::names::ResourceVersion;
+use serde_json::json;
+use tokio::sync::{Notify, mpsc};
+
+use super::ListVersion;
+use crate::controller::apis::Apis;
+use crate::controller::watch::watched_kind::WatchedKind;
+use crate::fake_api::api_server;
+use crate::metrics::Metrics;
+
+/// The version of the list of one kind, and what the engine is told of it.
+struct Followed {
+    version: ListVersion,
+    /// The version that the API server gives to the next list.
+    now: Arc<AtomicU64>,
+    told: mpsc::Receiver<Fact>,
+    /// Notified when the watch has to be restarted.
+    set_back: Arc<Notify>,
+    /// The version that the engine was told last.
+    last: ResourceVersion,
+}
+
+impl Followed {
+    fn new() -> Self {
+        let now = Arc::<AtomicU64>::default();
+        let next = Arc::clone(&now);
+        let client = api_server(move |_, _, _| {
+            let version = next.load(Ordering::Relaxed).to_string();
+            let list = json!({"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadataList",
+                "metadata": {"resourceVersion": version}, "items": []});
+            (200, list)
+        });
+        let (facts, told) = mpsc::channel(16);
+        let shown = WatchedKind::of(Kind::Ip, &Apis::new(client));
+        let set_back = Arc::new(Notify::new());
+        Self {
+            version: ListVersion::new(shown, facts, Arc::clone(&set_back), Metrics::new()),
+            now,
+            told,
+            set_back,
+            last: ResourceVersion(0),
+        }
+    }
+
+    /// A relist that shows this version. Returns how many restorations the engine sees in what it is told.
+    async fn relisted(&mut self, version: u64) -> usize {
+        self.now.store(version, Ordering::Relaxed);
+        assert!(self.version.ask().await.is_ok());
+        self.restorations()
+    }
+
+    /// An answer about the `Lease`. `restored`: it has a lower revision than the answer before it.
+    async fn leased(&mut self, revision: u64, restored: bool) -> usize {
+        let revision = ResourceVersion(revision);
+        assert!(self.version.revision_is(revision, restored).await.is_ok());
+        self.restorations()
+    }
+
+    /// Counts as the engine does: each version that is lower than the one before it. The watch is restarted for each.
+    fn restorations(&mut self) -> usize {
+        let mut count = 0;
+        while let Ok(Fact::Listed(Kind::Ip, version)) = self.told.try_recv() {
+            count += usize::from(version < self.last);
+            self.last = version;
+        }
+        let restarted = self.set_back.notified().now_or_never().is_some();
+        assert_eq!(restarted, count > 0, "the watch");
+        count
+    }
+}
+
+#[tokio::test]
+async fn a_restoration_that_the_lease_shows_first_is_noticed_once() {
+    let mut kind = Followed::new();
+    assert_eq!(kind.relisted(150).await, 0);
+    assert_eq!(kind.leased(200, false).await, 0);
+    assert_eq!(kind.leased(100, true).await, 1);
+    assert_eq!(kind.relisted(101).await, 0);
+    assert_eq!(kind.leased(102, false).await, 0);
+}
+
+#[tokio::test]
+async fn a_restoration_that_a_list_shows_first_is_noticed_once() {
+    let mut kind = Followed::new();
+    assert_eq!(kind.relisted(150).await, 0);
+    assert_eq!(kind.leased(200, false).await, 0);
+    assert_eq!(kind.relisted(100).await, 1);
+    assert_eq!(kind.leased(101, true).await, 0);
+    assert_eq!(kind.relisted(102).await, 0);
+}
+
+#[tokio::test]
+async fn a_restoration_to_after_the_last_list_is_noticed_once_in_each_order() {
+    let mut by_lease = Followed::new();
+    assert_eq!(by_lease.relisted(10).await, 0);
+    assert_eq!(by_lease.leased(200, false).await, 0);
+    assert_eq!(by_lease.leased(100, true).await, 1);
+    assert_eq!(by_lease.relisted(101).await, 0);
+    let mut by_list = Followed::new();
+    assert_eq!(by_list.relisted(10).await, 0);
+    assert_eq!(by_list.leased(200, false).await, 0);
+    // This list is newer than the last one. Only the Lease shows what happened between them.
+    assert_eq!(by_list.relisted(100).await, 0);
+    assert_eq!(by_list.leased(101, true).await, 1);
+    assert_eq!(by_list.relisted(102).await, 0);
+}
+
+#[tokio::test]
+async fn leases_with_higher_revisions_in_a_store_of_their_own_are_no_restoration() {
+    let mut kind = Followed::new();
+    assert_eq!(kind.leased(1_000_000, false).await, 0);
+    for version in [100, 101, 150] {
+        assert_eq!(kind.relisted(version).await, 0);
+        assert_eq!(kind.leased(1_000_000 + version, false).await, 0);
+    }
+    assert_eq!(kind.relisted(120).await, 1);
+    assert_eq!(kind.leased(1_000_200, false).await, 0);
+    assert_eq!(kind.relisted(121).await, 0);
+}
+
+#[tokio::test]
+async fn leases_with_lower_revisions_in_a_store_of_their_own_are_no_restoration() {
+    let mut kind = Followed::new();
+    for version in [100_000, 100_001] {
+        assert_eq!(kind.relisted(version).await, 0);
+        assert_eq!(kind.leased(version - 99_990, false).await, 0);
+    }
+    assert_eq!(kind.relisted(90_000).await, 1);
+    assert_eq!(kind.leased(12, false).await, 0);
+    assert_eq!(kind.relisted(90_001).await, 0);
+}
+
+#[tokio::test]
+async fn a_restoration_of_the_store_of_the_leases_alone_is_noticed_once() {
+    for (listed, leased, restored) in [(100, 1_000_000, 900_000), (100_000, 50, 40)] {
+        let mut kind = Followed::new();
+        assert_eq!(kind.relisted(listed).await, 0);
+        assert_eq!(kind.leased(leased, false).await, 0);
+        // It cannot be told apart from a restoration of the store of the kind.
+        assert_eq!(kind.leased(restored, true).await, 1);
+        assert_eq!(kind.relisted(listed + 1).await, 0);
+        assert_eq!(kind.leased(restored + 1, false).await, 0);
+    }
+}
