@@ -55,12 +55,13 @@ pub(super) async fn watch<N>(
         };
         let trust = match (resolver.current(), &configurations) {
             (None, _) => None,
-            (Some(key), Err(_)) if has_ended(&key, UnixTime::now()) => Some(Trust::Ended),
+            // No `caBundle` verifies it then, so the bundles say nothing.
+            (Some(key), _) if has_ended(&key, UnixTime::now()) => Some(Trust::Ended),
             (Some(_), Err(error)) => Some(Trust::Unknown(crate::telemetry::chain(error))),
             (Some(key), Ok(configurations)) => Some(trust_in(&key, configurations, &provider)),
         };
         let trusted = trust == Some(Trust::Trusted);
-        if matches!(trust, Some(Trust::Untrusted(_))) {
+        if matches!(trust, Some(Trust::Untrusted(_) | Trust::Ended)) {
             resolver.report_untrusted();
         }
         if last != trust {
@@ -142,6 +143,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
+    use futures::FutureExt as _;
     use k8s_openapi::ByteString;
     use rcgen::{CertifiedKey, KeyPair};
     use serde_json::json;
@@ -178,11 +180,10 @@ mod tests {
         assert!(has_ended(&key, at(70_000_000_000)));
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn the_trust_in_a_new_certificate_is_checked_at_once() {
-        let (trusted, foreign) = (pair(), pair());
-        let bundle = ByteString(trusted.cert.pem().into_bytes());
-        let client = api_server(move |_, path, _| {
+    /// An API server whose webhook configurations have this certificate as `caBundle`.
+    fn trusting(pair: &CertifiedKey<KeyPair>) -> kube::Client {
+        let bundle = ByteString(pair.cert.pem().into_bytes());
+        api_server(move |_, path, _| {
             let service = json!({"name": "mooring-webhook", "namespace": "mooring-system"});
             let hook = json!({"name": "pods.ip.wgtwo.com", "sideEffects": "None",
                 "admissionReviewVersions": ["v1"],
@@ -195,7 +196,13 @@ mod tests {
                 200,
                 json!({"metadata": {"name": "mooring"}, "webhooks": [hook]}),
             )
-        });
+        })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_trust_in_a_new_certificate_is_checked_at_once() {
+        let (trusted, foreign) = (pair(), pair());
+        let client = trusting(&trusted);
         let resolver = Arc::new(CertResolver::default());
         let (tell, mut told) = unbounded_channel();
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
@@ -217,5 +224,34 @@ mod tests {
         assert_eq!(told.recv().await, Some(Trust::Untrusted(both)));
         assert_eq!(begin.elapsed(), Duration::ZERO, "it was not waited for");
         task.abort();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_expired_certificate_is_reported_as_that_and_is_to_be_replaced() {
+        let signing_key = KeyPair::generate().unwrap();
+        let mut params = rcgen::CertificateParams::new(vec![NAME.to_owned()]).unwrap();
+        params.not_after = rcgen::date_time_ymd(2020, 1, 1);
+        let cert = params.self_signed(&signing_key).unwrap();
+        let expired = CertifiedKey { cert, signing_key };
+        let unreadable = api_server(|_, _, _| failure(403));
+        for client in [trusting(&expired), unreadable] {
+            let resolver = Arc::new(CertResolver::default());
+            let (tell, mut told) = unbounded_channel();
+            let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+            serve(&resolver, &expired);
+            let (interval, notice) = (Duration::from_hours(1), move |trust| {
+                tell.send(trust).unwrap();
+            });
+            let task = tokio::spawn(watch(
+                client,
+                interval,
+                provider,
+                Arc::clone(&resolver),
+                notice,
+            ));
+            assert_eq!(told.recv().await, Some(Trust::Ended));
+            assert_eq!(resolver.untrusted().now_or_never(), Some(()));
+            task.abort();
+        }
     }
 }
