@@ -39,7 +39,7 @@ impl fmt::Display for Stage {
 /// Time limits of the shutdown.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
-    /// Time limit for the deciding tasks. A call of EC2 in flight ends within 5 s, then the lease is released.
+    /// Time limit for the deciding tasks. A call in flight that changes EC2 ends within 5 s, then the lease is released.
     pub deciding: Duration,
     /// How long requests are still answered after that, so that the endpoints of the Service can be updated.
     pub drain: Duration,

@@ -25,7 +25,8 @@ use crate::metrics::Metrics;
 use crate::supervise::{BoxError, Stage, Supervisor, Times, serve_http};
 use crate::telemetry::{self, LogFormat, Part, Readiness};
 
-/// Time limit for the shutdown of the controller. A call in flight ends within 5 s, then the lease is released.
+/// Time limit for the shutdown of the controller. A call in flight that changes EC2 ends within 5 s, then
+/// the lease is released.
 const DECIDING: Duration = Duration::from_secs(8);
 /// Time limit for reviews that were begun before the end of the drain. The API server waits at most 4 s for one.
 const CLOSING: Duration = Duration::from_secs(6);

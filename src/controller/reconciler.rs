@@ -22,7 +22,8 @@ use super::events::Events;
 use super::reports::Reports;
 use super::trace;
 
-/// Time limit for effects in flight during the shutdown. A call to EC2 takes 5 s at most.
+/// Time limit for effects in flight during the shutdown. A call to EC2 takes 5 s at most. A list of interfaces can take
+/// longer. It is dropped then, because it changes nothing.
 const FINISH: Duration = Duration::from_secs(6);
 /// The most facts that are applied before new effects are started.
 const BATCH: usize = 256;

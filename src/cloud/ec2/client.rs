@@ -16,10 +16,14 @@ use super::failure;
 use crate::cloud::CloudError;
 use crate::metrics::Metrics;
 
-/// Time limit of a call, including the retries of the SDK. It must be shorter than the lease duration.
+/// Time limit of a call, including the retries of the SDK. For a mutating call it must be shorter than the lease
+/// duration.
 pub const OPERATION_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time limit of one attempt. The SDK itself limits only the connect time.
 pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
+/// Time limit of one page of interfaces, and of each attempt, after the usual limits have cut it off. A list changes
+/// nothing, so it may outlive the lease. All other answers are short: a longer limit would only delay their retries.
+pub const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A client of EC2 for one account and region.
 #[derive(Clone, Debug)]
@@ -79,7 +83,19 @@ impl Ec2 {
     }
 }
 
+/// Gives a page of a list more time. It is retried within that time.
+pub(super) fn patiently() -> Builder {
+    let timeouts = TimeoutConfig::builder()
+        .operation_timeout(PAGE_TIMEOUT)
+        .operation_attempt_timeout(PAGE_TIMEOUT)
+        .build();
+    Builder::new().timeout_config(timeouts)
+}
+
 /// Disables the retries of the SDK, which would repeat a mutating call before its outcome is handled.
 pub(super) fn never_again() -> Builder {
     Builder::new().retry_config(RetryConfig::disabled())
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,8 @@ use mooring_plan::names::{InstanceId, InterfaceId, MacAddress, SubnetId};
 use mooring_plan::outcome::Action;
 
 use super::answer::{Answer, list};
-use super::client::{Ec2, never_again};
+use super::classify::code;
+use super::client::{Ec2, never_again, patiently};
 use crate::cloud::CloudError;
 
 /// Interfaces in one page, the maximum (EC2 API reference, `DescribeNetworkInterfaces`).
@@ -68,7 +69,9 @@ impl Ec2 {
             .map(drop)
     }
 
-    /// Lists all interfaces of a subnet.
+    /// Lists all interfaces of a subnet. A page that gets no answer in the usual time is requested again with more
+    /// time, and so are the pages after it: EC2 can need longer for 1,000 interfaces, and each attempt would be cut off.
+    /// The usual time comes first, because a connection that hangs is left sooner then.
     ///
     /// # Errors
     /// If one page fails, the whole list fails.
@@ -81,7 +84,7 @@ impl Ec2 {
             .name("subnet-id")
             .values(subnet.as_str())
             .build();
-        let (mut interfaces, mut token) = (Vec::new(), None);
+        let (mut interfaces, mut token, mut patient) = (Vec::new(), None, false);
         loop {
             let call = self
                 .client
@@ -89,9 +92,20 @@ impl Ec2 {
                 .filters(by_subnet.clone())
                 .max_results(PAGE)
                 .set_next_token(token.clone());
-            let page = self
-                .answer(answer.action, answer.object, call.send())
-                .await?;
+            let mut page = None;
+            if !patient {
+                let asked = call.clone().send();
+                match self.answer(answer.action, answer.object, asked).await {
+                    Err(error) if error.code == code::TIMEOUT => patient = true,
+                    answered => page = Some(answered?),
+                }
+            }
+            let page = if let Some(page) = page {
+                page
+            } else {
+                let asked = call.customize().config_override(patiently()).send();
+                self.answer(answer.action, answer.object, asked).await?
+            };
             for interface in answer.has(page.network_interfaces, "set of interfaces")? {
                 interfaces.push(read(answer, interface)?);
             }

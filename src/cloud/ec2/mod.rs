@@ -9,4 +9,4 @@ mod instances;
 mod interfaces;
 mod subnets;
 
-pub use client::{ATTEMPT_TIMEOUT, Ec2, OPERATION_TIMEOUT};
+pub use client::{ATTEMPT_TIMEOUT, Ec2, OPERATION_TIMEOUT, PAGE_TIMEOUT};

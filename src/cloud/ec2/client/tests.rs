@@ -1,0 +1,125 @@
+//! The time limits of calls, with an EC2 that takes as long as a test says. The clock of tokio is paused.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use aws_config::{BehaviorVersion, Region, SdkConfig};
+use aws_sdk_ec2::config::{Credentials, SharedCredentialsProvider};
+use aws_smithy_runtime_api::client::http::{
+    HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
+};
+use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use mooring_plan::cloud::Reassign;
+use mooring_plan::names::{InterfaceId, SubnetId};
+use tokio::time::Instant;
+
+use super::{ATTEMPT_TIMEOUT, Ec2, OPERATION_TIMEOUT};
+use crate::metrics::Metrics;
+
+const NEVER: Duration = Duration::from_hours(1);
+
+/// Answers the nth request with the nth page of interfaces, after the time for this request.
+#[derive(Clone)]
+struct Slow {
+    takes: fn(usize) -> Duration,
+    /// How many pages the list has.
+    pages: usize,
+    requests: Arc<AtomicUsize>,
+    answers: Arc<AtomicUsize>,
+}
+
+impl std::fmt::Debug for Slow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Slow")
+    }
+}
+
+impl HttpConnector for Slow {
+    fn call(&self, _: HttpRequest) -> HttpConnectorFuture {
+        let slow = self.clone();
+        HttpConnectorFuture::new(async move {
+            let nth = slow.requests.fetch_add(1, Ordering::Relaxed);
+            tokio::time::sleep((slow.takes)(nth)).await;
+            let page = slow.answers.fetch_add(1, Ordering::Relaxed) + 1;
+            let next = if page < slow.pages {
+                format!("<nextToken>{page}</nextToken>")
+            } else {
+                String::new()
+            };
+            let text = format!(
+                "<DescribeNetworkInterfacesResponse><networkInterfaceSet/>{next}</DescribeNetworkInterfacesResponse>"
+            );
+            Ok(HttpResponse::new(200.try_into().unwrap(), text.into()))
+        })
+    }
+}
+
+/// A client of an EC2 that takes this time for the nth request, and the number of its requests.
+fn ec2(pages: usize, takes: fn(usize) -> Duration) -> (Ec2, Arc<AtomicUsize>) {
+    let requests = Arc::<AtomicUsize>::default();
+    let slow = Slow {
+        takes,
+        pages,
+        requests: Arc::clone(&requests),
+        answers: Arc::default(),
+    };
+    let keys = Credentials::new("test", "test", None, None, "the test");
+    let config = SdkConfig::builder()
+        .behavior_version(BehaviorVersion::latest())
+        .region(Region::from_static("eu-central-1"))
+        .endpoint_url("http://ec2.test")
+        .credentials_provider(SharedCredentialsProvider::new(keys))
+        .http_client(http_client_fn(move |_, _| {
+            SharedHttpConnector::new(slow.clone())
+        }))
+        .build();
+    (Ec2::new(&config, Metrics::new()), requests)
+}
+
+fn subnet() -> SubnetId {
+    SubnetId::new("subnet-1")
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_inventory_is_complete_although_each_page_takes_longer_than_an_attempt() {
+    let (ec2, requests) = ec2(3, |_| Duration::from_secs(8));
+    assert_eq!(ec2.interfaces(&subnet()).await.unwrap(), []);
+    // Only the first page is cut off: the others have more time from the start.
+    let cut_off = requests.load(Ordering::Relaxed) - 3;
+    assert!((1..=3).contains(&cut_off), "{cut_off}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_that_hangs_is_left_after_the_usual_time() {
+    let (ec2, requests) = ec2(1, |nth| match nth {
+        0 => NEVER,
+        _ => Duration::ZERO,
+    });
+    let begun = Instant::now();
+    assert_eq!(ec2.interfaces(&subnet()).await.unwrap(), []);
+    assert_eq!(requests.load(Ordering::Relaxed), 2);
+    let took = begun.elapsed();
+    assert!(
+        ATTEMPT_TIMEOUT <= took && took < OPERATION_TIMEOUT,
+        "{took:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_are_no_list_of_interfaces_keep_the_usual_limits() {
+    let (ec2, requests) = ec2(1, |_| NEVER);
+    let begun = Instant::now();
+    assert_eq!(ec2.subnet(&subnet()).await.unwrap_err().code, "Timeout");
+    assert!(
+        begun.elapsed() <= OPERATION_TIMEOUT,
+        "{:?}",
+        begun.elapsed()
+    );
+    let (begun, before) = (Instant::now(), requests.load(Ordering::Relaxed));
+    let (interface, addresses) = (InterfaceId::new("eni-1"), ["203.0.113.7".parse().unwrap()]);
+    let assigned = ec2.assign(&interface, &addresses, Reassign::Refuse);
+    assert_eq!(assigned.await.unwrap_err().code, "Timeout");
+    assert_eq!(begun.elapsed(), ATTEMPT_TIMEOUT);
+    assert_eq!(requests.load(Ordering::Relaxed), before + 1);
+}
