@@ -272,6 +272,11 @@ impl Metrics {
     /// Sets whether this process holds the lease.
     pub fn leader(&self, leading: bool) {
         self.0.leader.set(i64::from(leading));
+    /// Removes the metric of an action that this process makes no calls of any more.
+    pub fn forget_ec2_tokens(&self, action: &'static str) {
+        self.0.ec2_tokens.remove(&[("action", action.to_owned())]);
+    }
+
     }
 
     /// Sets when the certificate of the webhook expires, in seconds since 1970.

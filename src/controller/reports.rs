@@ -7,6 +7,7 @@ use k8s_openapi::jiff::Timestamp;
 use mooring_plan::engine::Report;
 use mooring_plan::facts::Contradiction;
 use mooring_plan::names::{BlockName, InterfaceId, SubnetId};
+use mooring_plan::outcome::Action;
 
 use crate::metrics::Metrics;
 
@@ -16,6 +17,7 @@ pub(super) struct Reports {
     addresses: BTreeSet<(BlockName, &'static str)>,
     probed: BTreeSet<(BlockName, &'static str)>,
     subnets: BTreeSet<SubnetId>,
+    tokens: BTreeSet<Action>,
 }
 
 impl Reports {
@@ -25,6 +27,7 @@ impl Reports {
             addresses: BTreeSet::new(),
             probed: BTreeSet::new(),
             subnets: BTreeSet::new(),
+            tokens: BTreeSet::new(),
         }
     }
 
@@ -56,7 +59,10 @@ impl Reports {
             Report::Brake(block, engaged) => self.metrics.brake(block.as_str(), engaged),
             Report::Subnets(subnets) => self.show_subnets(subnets.into_iter().collect()),
             Report::Inventory(subnet, ago) => self.inventory(&subnet, ago),
-            Report::Tokens(action, count) => self.metrics.ec2_tokens(action.name(), count),
+            Report::Tokens(action, count) => {
+                self.metrics.ec2_tokens(action.name(), count);
+                self.tokens.insert(action);
+            }
         }
     }
 
@@ -69,6 +75,7 @@ impl Reports {
             self.show_addresses(BTreeSet::new());
             self.show_probed(BTreeSet::new());
             self.show_subnets(BTreeSet::new());
+            self.forget_tokens();
         }
     }
 
@@ -96,6 +103,13 @@ impl Reports {
         self.subnets = now;
     }
 
+    /// Another process makes the calls, so the buckets of this one fill up and say nothing.
+    fn forget_tokens(&mut self) {
+        for action in std::mem::take(&mut self.tokens) {
+            self.metrics.forget_ec2_tokens(action.name());
+        }
+    }
+
     fn inventory(&self, subnet: &SubnetId, ago: Duration) {
         if self.subnets.contains(subnet) {
             let ago = i64::try_from(ago.as_secs()).unwrap_or_default();
@@ -121,4 +135,49 @@ impl Reports {
 
 fn in_words(interface: Option<&InterfaceId>) -> &str {
     interface.map_or("no interface", InterfaceId::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use mooring_plan::engine::Report;
+    use mooring_plan::names::{BlockName, SubnetId};
+    use mooring_plan::outcome::Action;
+
+    use super::Reports;
+    use crate::metrics::Metrics;
+
+    #[test]
+    fn a_process_that_no_longer_leads_shows_no_gauge_of_the_leader() {
+        let metrics = Metrics::new();
+        let mut reports = Reports::new(metrics.clone());
+        let (block, subnet) = (BlockName::from("office"), SubnetId::new("subnet-1"));
+        let labels = [
+            "block=\"office\"",
+            "subnet=\"subnet-1\"",
+            "action=\"AssignPrivateIpAddresses\"",
+            "action=\"DescribeSubnets\"",
+        ];
+        // It leads twice: what it shows the second time is removed too.
+        for _ in 0..2 {
+            reports.show(Report::Leading(true));
+            reports.show(Report::Addresses(
+                [((block.clone(), "free"), 3)].into_iter().collect(),
+            ));
+            reports.show(Report::Subnets([subnet.clone()].into_iter().collect()));
+            reports.show(Report::Inventory(subnet.clone(), Duration::ZERO));
+            reports.show(Report::Tokens(Action::Assign, 7));
+            reports.show(Report::Tokens(Action::DescribeSubnets, 9));
+            let text = metrics.encode().unwrap();
+            for label in labels {
+                assert!(text.contains(label), "{label} is not in\n{text}");
+            }
+            reports.show(Report::Leading(false));
+            let text = metrics.encode().unwrap();
+            for label in labels {
+                assert!(!text.contains(label), "{label} is in\n{text}");
+            }
+        }
+    }
 }
