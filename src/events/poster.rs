@@ -54,6 +54,13 @@ pub enum NotPosted {
     },
 }
 
+impl NotPosted {
+    /// Whether the API server answered that there is no such Event.
+    fn is_not_found(&self) -> bool {
+        matches!(self, Self::Api { source: kube::Error::Api(status), .. } if status.code == 404)
+    }
+}
+
 /// The hash of an Event. A process posts too few Events for a collision to be likely.
 type Number = u64;
 
@@ -101,6 +108,7 @@ impl Remembered {
         (now.saturating_sub(posted.last) < SERIES).then_some(posted)
     }
 
+    /// Replaces what is known of an equal Event, whose age stays queued.
     fn add(&mut self, number: Number, suffix: i128, now: Duration) {
         let posted = Posted {
             suffix,
@@ -147,7 +155,11 @@ impl Poster {
         let events = Api::namespaced(self.client.clone(), event.subject.event_namespace());
         if let Some(posted) = self.remembered.recent(number, now) {
             (posted.count, posted.last) = (posted.count.saturating_add(1), now);
-            return repeat(&events, &event, posted).await;
+            match repeat(&events, &event, posted).await {
+                // It was deleted, for example after the `--event-ttl` of the API server: it becomes a new Event.
+                Err(error) if error.is_not_found() => {}
+                repeated => return repeated,
+            }
         }
         let at = Timestamp::now();
         let written = self.written(&event, at);

@@ -1,6 +1,6 @@
 //! Tests of the requests that the API server receives.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{NOTE_BYTES, NewEvent, NotPosted, Poster, Reporter, shortened};
 use crate::events::Subject;
-use crate::fake_api::api_server;
+use crate::fake_api::{api_server, failure};
 
 /// Posts Events on one pod, at times that the test gives.
 struct Pod {
@@ -20,15 +20,15 @@ struct Pod {
 
 impl Pod {
     fn new() -> Self {
-        Self::answered(|event| (201, event))
+        Self::answered(|_, event| (201, event))
     }
 
-    fn answered(answer: impl Fn(Value) -> (u16, Value) + Clone + Send + 'static) -> Self {
+    fn answered(answer: impl Fn(&Method, Value) -> (u16, Value) + Clone + Send + 'static) -> Self {
         let requests = Arc::<Mutex<Vec<_>>>::default();
         let seen = Arc::clone(&requests);
         let client = api_server(move |method, _, body| {
             seen.lock().unwrap().push((method.clone(), body.clone()));
-            answer(body)
+            answer(method, body)
         });
         let reporter = Reporter {
             controller: "mooring",
@@ -101,6 +101,27 @@ async fn an_equal_event_is_counted_until_six_minutes_have_passed() {
 }
 
 #[tokio::test]
+async fn a_repeated_event_that_was_deleted_is_created_again() {
+    let gone = Arc::<AtomicBool>::default();
+    let deleted = Arc::clone(&gone);
+    let mut pod = Pod::answered(move |method, body| match *method {
+        Method::PATCH if deleted.load(Ordering::Relaxed) => failure(404),
+        _ => (201, body),
+    });
+    for second in [0, 10] {
+        pod.post(second, "CertificateRefused", "not PEM").await;
+    }
+    gone.store(true, Ordering::Relaxed);
+    pod.post(20, "CertificateRefused", "not PEM").await;
+    gone.store(false, Ordering::Relaxed);
+    // The new Event is counted from one.
+    pod.post(30, "CertificateRefused", "not PEM").await;
+    assert_eq!(pod.sent(), ["not PEM", "2", "3", "not PEM", "2"]);
+    let remembered = &pod.poster.remembered;
+    assert_eq!((remembered.posted.len(), remembered.ages.len()), (1, 1));
+}
+
+#[tokio::test]
 async fn what_is_remembered_ends_after_six_minutes_and_is_a_number_each() {
     let mut pod = Pod::new();
     for second in 0..100 {
@@ -130,7 +151,7 @@ async fn only_a_refusal_by_a_terminating_namespace_is_no_failure() {
         let status = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 403,
             "reason": "Forbidden", "message": "unable to create new content in namespace gone because it is being \
             terminated", "details": {"name": "x", "kind": "events", "causes": causes}});
-        Pod::answered(move |_| (403, status.clone()))
+        Pod::answered(move |_, _| (403, status.clone()))
     };
     let mut ends = refused("NamespaceTerminating");
     assert!(ends.try_post(0, "Detached", "off").await.is_ok());
