@@ -2,6 +2,7 @@
 //! of blocks and calls, not on the size of the cluster.
 
 mod register;
+mod webhook;
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use prometheus_client::registry::Registry;
 
 use register::{
     CALL_SECONDS, Histograms, Labels, Seconds, WAIT_SECONDS, build, changes_of_place, counter,
-    ec2_calls, failovers, family,
+    ec2_calls, failovers, family, turned_away,
 };
 
 /// The `Content-Type` of [`Metrics::encode`].
@@ -39,6 +40,7 @@ struct Inner {
     ec2_durations: Histograms<1>,
     admissions: Histograms<2>,
     webhook_panics: Counter,
+    webhook_turned_away: Family<Labels<1>, Counter>,
     certificate_expiry: Gauge<f64, AtomicU64>,
     reconcile_errors: Family<Labels<1>, Counter>,
     events_dropped: Counter,
@@ -105,6 +107,7 @@ impl Metrics {
             "webhook_panics",
             "Reviews that were refused because of a panic: a bug in Mooring",
         );
+        let webhook_turned_away = turned_away(&mut registry);
         registry.register(
             "webhook_certificate_expiry_timestamp_seconds",
             "Expiry time of the certificate that the webhook serves, in seconds since 1970",
@@ -149,6 +152,7 @@ impl Metrics {
             ec2_durations,
             admissions,
             webhook_panics,
+            webhook_turned_away,
             certificate_expiry,
             reconcile_errors,
             events_dropped,
@@ -228,20 +232,6 @@ impl Metrics {
             .observe(seconds);
     }
 
-    /// Counts a review that was answered.
-    pub fn admission(&self, webhook: &str, allowed: bool, seconds: f64) {
-        let labels = [
-            ("webhook", webhook.to_owned()),
-            ("allowed", allowed.to_string()),
-        ];
-        self.0.admissions.get_or_create(&labels).observe(seconds);
-    }
-
-    /// Counts a panic in the handling of a review.
-    pub fn webhook_panicked(&self) {
-        self.0.webhook_panics.inc();
-    }
-
     /// Creates a counter for each reason for which steps of the controller can fail, so that it exists before the first
     /// failure.
     pub fn reconcile_errors_of(&self, reasons: impl Iterator<Item = &'static str>) {
@@ -272,18 +262,6 @@ impl Metrics {
     /// Sets whether this process holds the lease.
     pub fn leader(&self, leading: bool) {
         self.0.leader.set(i64::from(leading));
-    /// Removes the metric of an action that this process makes no calls of any more.
-    pub fn forget_ec2_tokens(&self, action: &'static str) {
-        self.0.ec2_tokens.remove(&[("action", action.to_owned())]);
-    }
-
-    }
-
-    /// Sets when the certificate of the webhook expires, in seconds since 1970.
-    pub fn certificate_expiry(&self, unix: i64) {
-        // A 64-bit float is exact for the next 285 million years.
-        #[allow(clippy::cast_precision_loss)]
-        self.0.certificate_expiry.set(unix as f64);
     }
 
     /// Sets the number of calls of this action that may be made at once.
@@ -292,6 +270,11 @@ impl Metrics {
             .ec2_tokens
             .get_or_create(&[("action", action.to_owned())])
             .set(i64::try_from(tokens).unwrap_or(i64::MAX));
+    }
+
+    /// Removes the metric of an action that this process makes no calls of any more.
+    pub fn forget_ec2_tokens(&self, action: &'static str) {
+        self.0.ec2_tokens.remove(&[("action", action.to_owned())]);
     }
 
     /// Sets whether the brake of a block is engaged.

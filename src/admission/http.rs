@@ -17,7 +17,7 @@ use mooring_plan::admission::usage::TrustedControllers;
 
 use super::authorize::authorize;
 use super::evaluate::evaluate;
-use super::load_shed::{BODY, Limits};
+use super::load_shed::{BODY, Limits, Shed};
 use super::pod::{asks_for, bound_to, given_uid, mutate_pod, validate_pod};
 use super::review::{Reviewed, answer, fault, read, uid_of};
 use super::server::Following;
@@ -62,6 +62,7 @@ pub(super) fn router_within<S: ClusterReader>(
     limits: Limits,
 ) -> Router {
     let [mutating_pods, pods, ips, ipblocks] = PATHS;
+    let metrics = webhook.metrics.clone();
     Router::new()
         .route(mutating_pods, post(mutating_pod::<S>))
         .route(pods, post(validating_pod::<S>))
@@ -69,17 +70,26 @@ pub(super) fn router_within<S: ClusterReader>(
         .route(ipblocks, post(validating_ipblock::<S>))
         .with_state(webhook)
         .layer(DefaultBodyLimit::max(BODY))
-        .layer(from_fn_with_state(limits, whole))
-        .layer(from_fn_with_state(time, in_time))
+        .layer(from_fn_with_state((limits, metrics.clone()), whole))
+        .layer(from_fn_with_state((time, metrics), in_time))
 }
 
 /// Handles a request after its body is complete and it has its permits. Until the body is complete, the connection
 /// counts as idle.
-async fn whole(State(limits): State<Limits>, request: HttpRequest, next: Next) -> Response {
+async fn whole(
+    State((limits, metrics)): State<(Limits, Metrics)>,
+    request: HttpRequest,
+    next: Next,
+) -> Response {
+    let turned_away = |shed: Shed| {
+        let response = shed.into_response();
+        metrics.webhook_turned_away(response.status().as_u16());
+        response
+    };
     let (parts, body) = request.into_parts();
     let received = match limits.receive(body).await {
         Ok(received) => received,
-        Err(refused) => return refused.into_response(),
+        Err(shed) => return turned_away(shed),
     };
     let _answering = parts
         .extensions
@@ -87,21 +97,25 @@ async fn whole(State(limits): State<Limits>, request: HttpRequest, next: Next) -
         .map(Following::begin);
     let (body, _permits) = match limits.admit(received) {
         Ok(admitted) => admitted,
-        Err(refused) => return refused.into_response(),
+        Err(shed) => return turned_away(shed),
     };
     next.run(HttpRequest::from_parts(parts, Body::from(body)))
         .await
 }
 
 /// Answers with 504 after the time limit, so that a slow body does not block the request of the API server.
-async fn in_time(State(time): State<Duration>, request: HttpRequest, next: Next) -> Response {
+async fn in_time(
+    State((time, metrics)): State<(Duration, Metrics)>,
+    request: HttpRequest,
+    next: Next,
+) -> Response {
+    let path = request.uri().path().to_owned();
     let answered = tokio::time::timeout(time, next.run(request)).await;
     answered.unwrap_or_else(|_| {
-        (
-            StatusCode::GATEWAY_TIMEOUT,
-            format!("not answered within {time:?}: try again"),
-        )
-            .into_response()
+        let late = StatusCode::GATEWAY_TIMEOUT;
+        metrics.webhook_turned_away(late.as_u16());
+        tracing::warn!(path, ?time, "a review was not answered in time");
+        (late, format!("not answered within {time:?}: try again")).into_response()
     })
 }
 

@@ -74,6 +74,33 @@ async fn an_incomplete_body_times_out() {
 }
 
 #[tokio::test]
+async fn reviews_without_a_verdict_are_counted_by_the_code_of_the_answer() {
+    let metrics = Metrics::new();
+    let within = |time, limits| {
+        let webhook = Webhook {
+            source: Endless,
+            settings: Settings::default(),
+            authorize_use: None,
+            metrics: metrics.clone(),
+        };
+        router_within(webhook, time, limits)
+    };
+    let asked = || review(&asking(json!({})));
+    let too_large = vec![b' '; 3 * 1024 * 1024 + 1];
+    let full = within(Duration::from_mins(1), Limits::of(0, ENOUGH));
+    let late = within(Duration::ZERO, Limits::default());
+    post(&full, "/mutate/pod", asked()).await;
+    post(&full, "/validate/ip", asked()).await;
+    post(&full, "/mutate/pod", too_large).await;
+    post(&late, "/mutate/pod", asked()).await;
+    let counted = metrics.encode().unwrap();
+    for (code, count) in [(429, 2), (413, 1), (504, 1)] {
+        let line = format!("mooring_webhook_turned_away_total{{code=\"{code}\"}} {count}");
+        assert!(counted.contains(&line), "{line} is not in\n{counted}");
+    }
+}
+
+#[tokio::test]
 async fn too_many_reviews_are_refused_with_a_retry() {
     let router = within(Endless, Limits::of(1, ENOUGH));
     let ask = || post(&router, "/mutate/pod", review(&asking(json!({}))));
