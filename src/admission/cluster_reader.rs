@@ -28,8 +28,13 @@ pub trait Rights: Clone + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Right, Unreadable>> + Send;
 }
 
-/// Time limit for the second read of the objects.
-pub(super) const LIMIT: Duration = Duration::from_secs(1);
+/// Time limit of a read of one object, and of a question about a right. A review of a pod can take three times as long:
+/// with its cached objects, its fresh ones and the right. That is less than the time limit of the whole review.
+pub(super) const LIMIT: Duration = Duration::from_millis(900);
+/// Time limit of a fresh read of all IPs and blocks. No right is checked after it.
+const LISTS: Duration = Duration::from_millis(1900);
+/// The same, for a change that is decided by nothing else. Every IP is read, so many IPs need more time.
+const IRREVOCABLE: Duration = Duration::from_millis(2500);
 
 /// The objects on which a verdict depends, in addition to IPs and blocks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -46,6 +51,17 @@ pub struct Dependencies {
     pub address: Option<Address>,
     /// The change cannot be undone, so a cache is not enough to allow it.
     pub irrevocable: bool,
+}
+
+impl Dependencies {
+    /// Time limit of the fresh read of the objects.
+    pub(super) const fn limit(&self) -> Duration {
+        match (&self.annotation, self.irrevocable) {
+            (_, true) => IRREVOCABLE,
+            (Some(_), false) => LIMIT,
+            (None, false) => LISTS,
+        }
+    }
 }
 
 /// The objects cannot be read.
@@ -77,5 +93,25 @@ pub(super) fn unavailable(why: &str) -> Denial {
         DenyReason::Unavailable,
         format!("Mooring could not ask the API server for what it needs to decide ({why})"),
         "try again in a moment",
+    )
+}
+
+/// The refusal when the fresh read takes too long. `called` is the object of the review.
+pub(super) fn late(called: &str, dependencies: &Dependencies) -> Denial {
+    let limit = dependencies.limit();
+    let (what, way_out) = match &dependencies.annotation {
+        Some(annotation) => (format!("IP \"{annotation}\""), "try again in a moment"),
+        None => (
+            "all IPs and IPBlocks".to_owned(),
+            "try again when the API server has less to do: \
+             time kubectl get --raw '/apis/ip.wgtwo.com/v1alpha1/ips?limit=500' shows how long it needs for 500 IPs",
+        ),
+    };
+    Denial::new(
+        DenyReason::Unavailable,
+        format!(
+            "Mooring could not decide on {called}: it reads {what}, and had no answer within {limit:?}"
+        ),
+        way_out,
     )
 }

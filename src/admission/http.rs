@@ -35,7 +35,7 @@ pub const PATHS: [&str; 4] = [
 ];
 
 /// Time limit of one review. It is shorter than the timeout of the API server (`timeoutSeconds` in `config/webhook`).
-const TIME: Duration = Duration::from_secs(3);
+pub(super) const TIME: Duration = Duration::from_secs(3);
 
 /// What the handlers of the webhook need.
 #[derive(Clone)]
@@ -156,7 +156,8 @@ impl<K: Reviewed + Send + Sync> ReviewKind<K> {
             Ok(request) => {
                 let rule = |snapshot: &Snapshot| (self.rule)(&request, snapshot, webhook.settings);
                 let source = &webhook.source;
-                let mut verdict = evaluate(source, &(self.dependencies)(&request), rule).await;
+                let (dependencies, called) = ((self.dependencies)(&request), || request.called());
+                let mut verdict = evaluate(source, &dependencies, called, rule).await;
                 if let Ok(allowed) = verdict {
                     let trusted = webhook.authorize_use.as_deref();
                     verdict = authorize(source, trusted, &request.requester, allowed).await;

@@ -2,21 +2,19 @@
 //! same object at the same time share one read, and the number of concurrent reads is limited.
 //! Rules: R8.23, R8.26.
 
+mod rights;
+
 use std::error::Error as StdError;
 use std::hash::Hash;
 use std::sync::Arc;
 
 use futures::FutureExt as _;
-use k8s_openapi::api::authorization::v1::{
-    ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec,
-};
 use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::api::networking::v1::IPAddress;
-use kube::api::{Api, ApiResource, DynamicObject, PostParams};
+use kube::api::{Api, ApiResource, DynamicObject};
 use kube::{Client, Resource};
 use mooring_plan::address::Address;
 use mooring_plan::admission::address::Parent;
-use mooring_plan::admission::usage::{Subject, Use};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -25,15 +23,17 @@ use super::caches::read_block;
 use super::cluster_reader::LIMIT;
 use super::known_objects::readable;
 use super::single_flight::{SingleFlight, SingleFlightBy};
-use super::{BoundNode, ClusterReader, Dependencies, KnownIp, Right, Rights, Snapshot, Unreadable};
+use super::{BoundNode, ClusterReader, Dependencies, KnownIp, Snapshot, Unreadable};
 use crate::api::read::{Reduced, Whole, reservation};
-use crate::api::{Ip, IpBlock, names, watching};
+use crate::api::{Ip, IpBlock, watching};
+use crate::telemetry::chain;
 
 /// The most concurrent reads. More would not be answered sooner, and would delay the requests of the controller.
 const READS: usize = 32;
 
-/// All IPs and blocks.
-type Lists = (Vec<Arc<KnownIp>>, Vec<Arc<IpBlock>>);
+/// The most objects in a page of a list. A review waits for all pages, one after the other, and most of the time of a
+/// small page is not its objects. At most two lists of a kind run at a time, so larger pages take little memory.
+const PAGE: u32 = 500;
 
 /// The result of a read of an `IP`.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +41,8 @@ enum IpSeen {
     /// There was no read, or the API server did not answer in time.
     #[default]
     Unknown,
+    /// The API server answered with this error.
+    Failed(String),
     /// The present version. None: no IP has this name.
     Now(Option<Arc<KnownIp>>),
 }
@@ -50,7 +52,8 @@ enum IpSeen {
 pub struct KubeReader {
     client: Client,
     caches: Caches,
-    lists: SingleFlight<Lists>,
+    all_ips: SingleFlight<Vec<Arc<KnownIp>>>,
+    all_blocks: SingleFlight<Vec<Arc<IpBlock>>>,
     nodes: SingleFlightBy<String, BoundNode>,
     parents: SingleFlightBy<Address, Option<Parent>>,
     ips: SingleFlightBy<String, IpSeen>,
@@ -66,7 +69,8 @@ impl KubeReader {
         Self {
             client,
             caches,
-            lists: SingleFlight::new(of_all()),
+            all_ips: SingleFlight::new(of_all()),
+            all_blocks: SingleFlight::new(of_all()),
             nodes: SingleFlightBy::new(of_all()),
             parents: SingleFlightBy::new(of_all()),
             ips: SingleFlightBy::new(of_all()),
@@ -74,16 +78,56 @@ impl KubeReader {
         }
     }
 
-    /// Lists all IPs and blocks from the API server. Reviews of many pods that ask for a missing IP share one list.
-    async fn lists(&self) -> Result<Lists, Unreadable> {
+    /// Lists all IPs from the API server. Reviews that need them at the same time share one list.
+    async fn all_ips(&self) -> Result<Vec<Arc<KnownIp>>, Unreadable> {
         let client = self.client.clone();
-        let lists = async move {
-            tokio::try_join!(
-                list::<Ip, _, _>(&client, "the IPs", KnownIp::read),
-                list::<IpBlock, _, _>(&client, "the IPBlocks", read_block)
-            )
+        let list = async move { list::<Ip, _, _>(&client, "the IPs", KnownIp::read).await };
+        self.all_ips.or(list).await
+    }
+
+    /// As [`Self::all_ips`], for blocks.
+    async fn all_blocks(&self) -> Result<Vec<Arc<IpBlock>>, Unreadable> {
+        let client = self.client.clone();
+        let list = async move { list::<IpBlock, _, _>(&client, "the IPBlocks", read_block).await };
+        self.all_blocks.or(list).await
+    }
+
+    /// The IPs that a review depends on, from the API server: all, or for a pod only the one that its annotation means.
+    /// So the review of a pod does not take longer where there are many IPs.
+    async fn ips_now(&self, annotation: Option<&str>) -> Result<Vec<Arc<KnownIp>>, Unreadable> {
+        let Some(annotation) = annotation else {
+            return self.all_ips().await;
         };
-        self.lists.or(lists).await
+        if let Some(named) = self.named_now(annotation).await? {
+            return Ok(vec![named]);
+        }
+        let Ok(address) = annotation.parse::<Address>() else {
+            return Ok(Vec::new());
+        };
+        if let Some(Parent::Ip(owner)) = self.parent(Some(address)).await
+            && let Some(owner) = self.named_now(owner.as_str()).await?
+            && owner.reserved == Some(address)
+        {
+            return Ok(vec![owner]);
+        }
+        // The address is not reserved yet, so any IP can be the one that asks for it.
+        self.all_ips().await
+    }
+
+    /// The `IP` of this name from the API server. None: there is none.
+    async fn named_now(&self, name: &str) -> Result<Option<Arc<KnownIp>>, Unreadable> {
+        if !can_be_name(name) {
+            return Ok(None);
+        }
+        let failed = |why: String| Unreadable {
+            what: "the IP that the pod asks for",
+            source: why.into(),
+        };
+        match self.ip(name).await {
+            IpSeen::Now(now) => Ok(now),
+            IpSeen::Failed(why) => Err(failed(why)),
+            IpSeen::Unknown => Err(failed(format!("no answer within {LIMIT:?}"))),
+        }
     }
 
     /// A read that is shared by all callers that wait for the same object. Returns the default value if the read, or
@@ -138,12 +182,24 @@ impl KubeReader {
         let (name, wanted) = (name.to_owned(), name.to_owned());
         let read = async move {
             let now = ips.get_opt(&wanted).await;
-            now.map_or(IpSeen::Unknown, |now| {
-                IpSeen::Now(now.map(|ip| Arc::new(KnownIp::from(&ip))))
-            })
+            match now {
+                Ok(now) => IpSeen::Now(now.map(|ip| Arc::new(KnownIp::from(&ip)))),
+                Err(error) => IpSeen::Failed(chain(&error)),
+            }
         };
         Self::read_once(&self.ips, name, read).await
     }
+}
+
+/// Whether an object can have this name. The text is from a user and becomes a part of a path: it must not name another
+/// path.
+fn can_be_name(text: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let ends = [text.bytes().next(), text.bytes().next_back()];
+    ends.into_iter().all(|end| end.is_some_and(inner))
+        && text
+            .bytes()
+            .all(|byte| inner(byte) || matches!(byte, b'-' | b'.'))
 }
 
 /// The value, or the default value after [`LIMIT`].
@@ -157,7 +213,7 @@ async fn list<K: Resource<DynamicType = ()>, T, E: StdError>(
     read: impl Fn(&DynamicObject) -> Result<T, E>,
 ) -> Result<Vec<Arc<T>>, Unreadable> {
     let api: Api<Reduced<Whole>> = Api::all_with(client.clone(), &ApiResource::erase::<K>(&()));
-    let (mut objects, mut params) = (Vec::new(), watching::list());
+    let (mut objects, mut params) = (Vec::new(), watching::list().limit(PAGE));
     loop {
         let page = api.list(&params).await.map_err(|error| Unreadable {
             what,
@@ -165,66 +221,10 @@ async fn list<K: Resource<DynamicType = ()>, T, E: StdError>(
         })?;
         let items = page.items.iter();
         objects.extend(items.filter_map(|object| readable(object.as_ref(), &read)));
-        match watching::next_page(page.metadata.continue_) {
+        match watching::next_page(&params, page.metadata.continue_) {
             Some(next) => params = next,
             None => return Ok(objects),
         }
-    }
-}
-
-impl Rights for KubeReader {
-    async fn right(&self, subject: &Subject, wanted: &Use) -> Result<Right, Unreadable> {
-        let unreadable = |source| Unreadable {
-            what: "the right to use the IP",
-            source,
-        };
-        let reviews: Api<SubjectAccessReview> = Api::all(self.client.clone());
-        let asked = SubjectAccessReview {
-            spec: asked(subject, wanted),
-            ..SubjectAccessReview::default()
-        };
-        let _turn = self.turns.acquire().await;
-        let said = reviews.create(&PostParams::default(), &asked).await;
-        let said = said.map_err(|error| unreadable(error.into()))?.status;
-        let said =
-            said.ok_or_else(|| unreadable("the review came back without a status".into()))?;
-        if let Some(error) = said.evaluation_error {
-            // The answer can still be right: for example, a binding to a role that does not exist causes such an error.
-            tracing::info!(error, "not every rule on the use of an IP could be read");
-        }
-        // `denied` occurs only with `allowed: false`. It means only that no other authorizer was asked.
-        Ok(if said.allowed {
-            Right::Granted
-        } else {
-            Right::Missing
-        })
-    }
-}
-
-/// The review for this use. An `IP` has no namespace, so the namespace of the pod is used: then a `RoleBinding` in that
-/// namespace is enough, and gives no right elsewhere.
-fn asked(subject: &Subject, wanted: &Use) -> SubjectAccessReviewSpec {
-    let Subject {
-        user,
-        uid,
-        groups,
-        extra,
-    } = subject.clone();
-    SubjectAccessReviewSpec {
-        user: Some(user),
-        uid: (!uid.is_empty()).then_some(uid),
-        groups: Some(groups),
-        extra: Some(extra),
-        resource_attributes: Some(ResourceAttributes {
-            namespace: Some(wanted.namespace().to_owned()),
-            group: Some(names::GROUP.to_owned()),
-            version: Some(names::VERSION.to_owned()),
-            resource: Some(Ip::plural(&()).into_owned()),
-            name: Some(wanted.ip.as_str().to_owned()),
-            verb: Some("use".to_owned()),
-            ..ResourceAttributes::default()
-        }),
-        ..SubjectAccessReviewSpec::default()
     }
 }
 
@@ -257,13 +257,13 @@ impl ClusterReader for KubeReader {
     }
 
     async fn fresh(&self, dependencies: &Dependencies) -> Result<Snapshot, Unreadable> {
-        let (lists, node, parent) = tokio::join!(
-            self.lists(),
+        let (ips, blocks, node, parent) = tokio::join!(
+            self.ips_now(dependencies.annotation.as_deref()),
+            self.all_blocks(),
             self.node(dependencies.node.as_deref()),
             self.parent(dependencies.address),
         );
-        let (ips, blocks) = lists?;
-        Ok(Snapshot::new(ips, blocks)
+        Ok(Snapshot::new(ips?, blocks?)
             .with_node(node)
             .with_parent(parent))
     }

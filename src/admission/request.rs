@@ -1,5 +1,6 @@
 //! A parsed review.
 
+use kube::Resource;
 use mooring_plan::admission::usage::Requester;
 
 /// The requested operation on an object.
@@ -29,4 +30,23 @@ pub struct Request<K> {
     pub requester: Requester,
     /// The requested operation.
     pub change: Change<K>,
+}
+
+impl<K: Resource<DynamicType = ()>> Request<K> {
+    /// The object in a message. One that is made from a template has no name yet.
+    #[must_use]
+    pub fn called(&self) -> String {
+        let (Change::Create(object) | Change::Update { new: object, .. } | Change::Delete(object)) =
+            &self.change;
+        let (kind, meta) = (K::kind(&()), object.meta());
+        let name = match (&meta.name, &meta.generate_name) {
+            (Some(name), _) => name.clone(),
+            (None, prefix) => format!("{}*", prefix.as_deref().unwrap_or_default()),
+        };
+        if self.namespace.is_empty() {
+            format!("{kind} \"{name}\"")
+        } else {
+            format!("{kind} \"{}/{name}\"", self.namespace)
+        }
+    }
 }

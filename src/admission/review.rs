@@ -4,6 +4,7 @@ use std::fmt::Display;
 
 use k8s_openapi::api::authentication::v1::UserInfo;
 use k8s_openapi::api::core::v1::Pod;
+use kube::Resource;
 use kube::core::admission::{AdmissionResponse, AdmissionReview};
 use kube::core::response::StatusSummary;
 use kube::core::{DynamicObject, Status};
@@ -29,7 +30,7 @@ pub struct Malformed {
 }
 
 /// A kind of object that reviews are made for.
-pub trait Reviewed: Sized {
+pub trait Reviewed: Resource<DynamicType = ()> + Sized {
     /// The part of the object that is parsed.
     type Partial: DeserializeOwned + Into<Self>;
 }

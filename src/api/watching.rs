@@ -12,7 +12,7 @@ use super::read::{Fields, Reduced};
 /// that are kept, for six kinds at a time, and the allocator does not return that memory to the system.
 const WATCH_PAGE: u32 = 25;
 
-/// Page size of other lists. Only one runs at a time, and a new leader waits for it.
+/// Page size of the list of a new leader. Only one runs at a time, and the leader waits for it.
 const LIST_PAGE: u32 = 100;
 
 /// The API server ends a watch after this time, in seconds (R1.22). A connection without data for a little longer is
@@ -51,9 +51,9 @@ pub fn list() -> ListParams {
     ListParams::default().limit(LIST_PAGE)
 }
 
-/// Parameters of the next page. None: there is none. `continue_token` is the one of the last page.
+/// Parameters of the next page. None: there is none. `params` and `continue_token` are those of the last page.
 #[must_use]
-pub fn next_page(continue_token: Option<String>) -> Option<ListParams> {
+pub fn next_page(params: &ListParams, continue_token: Option<String>) -> Option<ListParams> {
     let token = continue_token.filter(|token| !token.is_empty())?;
-    Some(list().continue_token(&token))
+    Some(params.clone().continue_token(&token))
 }

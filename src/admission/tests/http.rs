@@ -133,8 +133,8 @@ async fn cached_objects_are_not_read_again() {
 }
 
 /// The answer to a review of a block.
-async fn block_asked(source: &Scripted, request: Value) -> Value {
-    let (router, _) = webhook(source.clone());
+pub async fn block_asked(source: impl ClusterReader, request: Value) -> Value {
+    let (router, _) = webhook(source);
     let review =
         json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request});
     let (_, body) = post(&router, "/validate/ipblock", review.to_string()).await;
@@ -149,18 +149,18 @@ async fn irreversible_changes_are_not_allowed_from_a_cache() {
     let stale = snapshot_of([], [office_block.clone()]);
     let source = Scripted::new(stale, Some(office()));
     let delete = json!({"uid": "one", "operation": "DELETE", "oldObject": office_block});
-    assert_eq!(block_asked(&source, delete).await["allowed"], false);
+    assert_eq!(block_asked(source.clone(), delete).await["allowed"], false);
     let small = block("office", "203.0.113.128/25");
     let shrink =
         json!({"uid": "one", "operation": "UPDATE", "oldObject": office_block, "object": small});
-    assert_eq!(block_asked(&source, shrink).await["allowed"], false);
+    assert_eq!(block_asked(source.clone(), shrink).await["allowed"], false);
     assert_eq!(source.reads.load(Ordering::Relaxed), 2);
     // This change removes no address.
     let mut open = office_block.clone();
     open.spec.allowed_namespaces = Some(vec!["*".to_owned(), "shop".to_owned()]);
     let change =
         json!({"uid": "one", "operation": "UPDATE", "oldObject": office_block, "object": open});
-    assert_eq!(block_asked(&source, change).await["allowed"], true);
+    assert_eq!(block_asked(source.clone(), change).await["allowed"], true);
     assert_eq!(source.reads.load(Ordering::Relaxed), 2);
 }
 

@@ -11,6 +11,7 @@ mod ip;
 mod ipblock;
 mod kept;
 mod kube_reader;
+mod late;
 mod limits;
 mod named;
 mod pod_create;

@@ -72,7 +72,7 @@ impl Effects {
                 self.apis.latest().see(&object);
                 ips.extend(read::ip(&object).ok());
             }
-            match watching::next_page(page.metadata.continue_) {
+            match watching::next_page(&params, page.metadata.continue_) {
                 Some(next) => params = next,
                 None => break,
             }
