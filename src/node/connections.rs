@@ -1,5 +1,5 @@
 //! Finds the connections that contradict the desired state: their conntrack entry would send packets with
-//! a wrong source address or to a wrong pod.
+//! a wrong source address or to a wrong pod, or has the mark of an earlier slot.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
@@ -32,9 +32,7 @@ pub struct Expected {
     mask: u32,
     pods: BTreeMap<Ipv4Addr, Pod>,
     closed: BTreeMap<Ipv4Addr, Destinations>,
-    /// Static address to the address that its packets have after DNAT: the pod address, or itself for a program
-    /// in the network namespace of the node.
-    addresses: BTreeMap<Ipv4Addr, Ipv4Addr>,
+    addresses: BTreeMap<Ipv4Addr, Reached>,
     /// Static addresses that were programmed before and are not programmed any more.
     gone: BTreeSet<Ipv4Addr>,
     /// Static addresses of pods from which the node part opens probe connections.
@@ -43,10 +41,33 @@ pub struct Expected {
     probe_mark: u32,
 }
 
+/// How a static address is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Reached {
+    /// The address that its packets have after DNAT: the pod address, or itself for a program in the network namespace
+    /// of the node.
+    endpoint: Ipv4Addr,
+    /// The mark of its connections that use the ENI. Others have no mark.
+    mark: u32,
+}
+
+/// What must be done with a conntrack entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Correction {
+    /// Delete it.
+    Forget,
+    /// Set the bits of `mask` to `mark`. The entry keeps its translation, so the connection continues.
+    Mark {
+        /// The mark of the present slot.
+        mark: u32,
+        /// The bits that are set.
+        mask: u32,
+    },
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Pod {
     address: Ipv4Addr,
-    mark: u32,
     destinations: Destinations,
 }
 
@@ -70,18 +91,19 @@ impl Expected {
             let Some(slot) = slots.get(&to.mac) else {
                 continue;
             };
-            let reached = match to.endpoint {
+            let endpoint = match to.endpoint {
                 Endpoint::Host => *address,
                 Endpoint::Pod(pod) => {
                     let expects = Pod {
                         address: *address,
-                        mark: settings.mark(*slot),
                         destinations: to.destinations.clone(),
                     };
                     expected.pods.insert(pod, expects);
                     pod
                 }
             };
+            let mark = settings.mark(*slot);
+            let reached = Reached { endpoint, mark };
             expected.addresses.insert(*address, reached);
         }
         let addresses = &expected.addresses;
@@ -107,9 +129,38 @@ impl Expected {
             && self.gone.is_empty()
     }
 
-    /// Whether the conntrack entry of this connection must be deleted.
+    /// What must be done with the conntrack entry of this connection. None: it is right.
     #[must_use]
-    pub fn contradicts(&self, connection: &Connection) -> bool {
+    pub fn correction(&self, connection: &Connection) -> Option<Correction> {
+        if self.contradicts(connection) {
+            return Some(Correction::Forget);
+        }
+        let mark = self.present_mark(connection)?;
+        let differs = connection.mark & self.mask != mark;
+        differs.then_some(Correction::Mark {
+            mark,
+            mask: self.mask,
+        })
+    }
+
+    /// The mark that a connection with a mark must have. An ENI gets another slot if another program deletes the table,
+    /// and an address can move to another ENI: with the earlier mark the guard would drop every packet.
+    fn present_mark(&self, connection: &Connection) -> Option<u32> {
+        let ours = connection.mark & self.mask;
+        if ours == 0 || self.is_of_probe(connection) {
+            return None;
+        }
+        let inward = self.addresses.get(&connection.destination);
+        let reached = inward.or_else(|| self.addresses.get(&connection.reply_destination))?;
+        Some(reached.mark)
+    }
+
+    fn is_of_probe(&self, connection: &Connection) -> bool {
+        self.probed.contains(&connection.source) && connection.mark & self.mask == self.probe_mark
+    }
+
+    /// Whether the conntrack entry must be deleted: its translation is wrong, or it has none.
+    fn contradicts(&self, connection: &Connection) -> bool {
         let Connection {
             source,
             destination,
@@ -119,7 +170,7 @@ impl Expected {
         } = *connection;
         let ours = mark & self.mask;
         if let Some(pod) = self.pods.get(&source) {
-            let right = ours == pod.mark && reply_destination == pod.address;
+            let right = ours != 0 && reply_destination == pod.address;
             if pod.destinations.uses_static_address(reply_source) && !right {
                 return true;
             }
@@ -130,14 +181,13 @@ impl Expected {
             return true;
         }
         if let Some(reached) = self.addresses.get(&destination)
-            && reply_source != *reached
+            && reply_source != reached.endpoint
         {
             return true;
         }
-        let of_probe = self.probed.contains(&source) && ours == self.probe_mark;
         if let Some(reached) = self.addresses.get(&reply_destination)
-            && source != *reached
-            && !of_probe
+            && source != reached.endpoint
+            && !self.is_of_probe(connection)
         {
             return true;
         }

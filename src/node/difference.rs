@@ -46,7 +46,8 @@ pub enum Change {
     },
     /// Add an address.
     AddAddress(LocalAddress),
-    /// Delete the conntrack entries that contradict the desired state.
+    /// Delete the conntrack entries that contradict the desired state, and give those with the mark of an earlier slot
+    /// the present one.
     ForgetConnections(Expected),
     /// Remove a rule of Mooring.
     RemoveRule(Rule),
@@ -97,7 +98,7 @@ impl fmt::Display for Change {
             Self::ReplaceTable(_) => f.write_str("replacing the nftables table"),
             Self::RemoveTable => f.write_str("removing the nftables table"),
             Self::ForgetConnections(_) => {
-                f.write_str("forgetting connections that contradict the desired state")
+                f.write_str("forgetting or marking connections that contradict the desired state")
             }
         }
     }

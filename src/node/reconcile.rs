@@ -89,9 +89,9 @@ impl Reconciler {
             (Part::Routes, Some(before)) => self.kernel.observe_routes(before).await?,
             _ => self.kernel.observe().await?,
         };
-        // If another program deleted the table, the former `rp_filter` values in it are lost: keep ours.
+        // If another program deleted the table, what it stored is lost: keep our copy.
         if let (Some(before), true) = (before, shown.table.is_none()) {
-            shown.reverse_path = before.reverse_path;
+            shown.keep_stored(&before);
         }
         let desired = desired(objects, &shown, &self.settings);
         let changes = difference(&desired, &shown, &self.settings);

@@ -9,7 +9,7 @@ use super::state::KernelState;
 
 /// Map: the MAC of an ENI to the mark of its slot. No rule reads it. It stores the slot across restarts.
 pub const INTERFACES: &str = "interfaces";
-/// The slot of each ENI that carries an address: the one stored in the kernel, else a free one.
+/// The slot of each ENI that carries an address: the one stored before, else a free one.
 /// An ENI for which no slot is free is left out.
 #[must_use]
 pub fn slots(
@@ -44,16 +44,12 @@ pub fn slots(
 }
 
 fn shown_slots(kernel: &KernelState, settings: &NodeSettings) -> BTreeMap<Mac, u32> {
-    let pairs = kernel
-        .table
-        .iter()
-        .flat_map(|table| table.pairs(INTERFACES));
-    pairs
+    let marks = kernel.marks.iter();
+    marks
         .filter_map(|(mac, mark)| {
-            let mac = mac.as_str()?.parse().ok()?;
-            let mark = u32::try_from(mark.as_u64()?).ok()?;
-            let slot = settings.slot(mark);
-            (settings.mark(slot) == mark && settings.slots().contains(&slot)).then_some((mac, slot))
+            let slot = settings.slot(*mark);
+            let valid = settings.mark(slot) == *mark && settings.slots().contains(&slot);
+            valid.then_some((*mac, slot))
         })
         .collect()
 }

@@ -4,10 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::net::Ipv4Addr;
+use std::str::FromStr;
 
 use ipnet::Ipv4Net;
+use serde_json::Value;
 
 use super::objects::Mac;
+use super::slots::INTERFACES;
 use super::table::Table;
 
 /// Map of the table: an interface to its `rp_filter` before Mooring changed it. No rule reads the map.
@@ -32,6 +35,8 @@ pub struct KernelState {
     /// The `rp_filter` of each interface before Mooring changed it, by name. The table stores it. If another program
     /// deletes the table, the copy in this process is used.
     pub reverse_path: BTreeMap<String, u32>,
+    /// The mark of the slot of each ENI. Stored like `reverse_path`.
+    pub marks: BTreeMap<Mac, u32>,
 }
 
 /// A network interface.
@@ -130,19 +135,26 @@ impl fmt::Display for NextHop {
 }
 
 impl KernelState {
-    /// Fills `reverse_path` from the map that the table stores.
-    pub fn read_reverse_path(&mut self) {
-        let kept = self
-            .table
-            .iter()
-            .flat_map(|table| table.pairs(REVERSE_PATH));
-        let kept = kept.filter_map(|(name, value)| {
-            Some((
-                name.as_str()?.to_owned(),
-                u32::try_from(value.as_u64()?).ok()?,
-            ))
-        });
-        self.reverse_path.extend(kept);
+    /// Fills `reverse_path` and `marks` from the maps that the table stores.
+    pub fn read_stored(&mut self) {
+        self.reverse_path = self.stored(REVERSE_PATH);
+        self.marks = self.stored(INTERFACES);
+    }
+
+    /// Takes what the table stores from an earlier state.
+    pub fn keep_stored(&mut self, before: &Self) {
+        self.reverse_path.clone_from(&before.reverse_path);
+        self.marks.clone_from(&before.marks);
+    }
+
+    /// The pairs of a map with numbers as values.
+    fn stored<K: FromStr + Ord>(&self, map: &str) -> BTreeMap<K, u32> {
+        let pairs = self.table.iter().flat_map(|table| table.pairs(map));
+        let read = |(key, value): (&Value, &Value)| {
+            let key = key.as_str()?.parse().ok()?;
+            Some((key, u32::try_from(value.as_u64()?).ok()?))
+        };
+        pairs.filter_map(read).collect()
     }
 
     /// The interface with this MAC.

@@ -18,6 +18,7 @@ mod costs;
 mod damages;
 mod driven;
 mod host_network;
+mod interfaces;
 mod interrupted;
 mod moves;
 mod node_part;
@@ -70,6 +71,10 @@ const PROMISES: &[(&str, Promise)] = &[
     (
         "interrupted",
         interrupted::programming_can_end_after_every_step,
+    ),
+    (
+        "interfaces",
+        interfaces::connections_continue_with_another_mark,
     ),
     (
         "restart",

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use futures::StreamExt as _;
 use netlink_packet_core::{
-    NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+    DefaultNla, NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_netfilter::conntrack::{ConntrackAttribute, ConntrackMessage, IPTuple, Tuple};
 use netlink_packet_netfilter::{
@@ -17,30 +17,33 @@ use netlink_proto::sys::{SocketAddr, protocols::NETLINK_NETFILTER};
 use netlink_proto::{ConnectionHandle, new_connection};
 
 use super::error::KernelError;
-use crate::node::connections::{Connection, Expected};
+use crate::node::connections::{Connection, Correction, Expected};
 
 type Handle = ConnectionHandle<NetfilterMessage>;
 
 /// `ENOENT` as netlink returns it (negative): the connection ended in the meantime.
 const GONE: i32 = -2;
 
+/// `linux/netfilter/nfnetlink_conntrack.h`.
+const CTA_MARK_MASK: u16 = 21;
+
 /// Number of requests that are sent before their answers are read. The socket buffer can hold this many answers.
 const BATCH: usize = 64;
 
-/// Deletes the entries that contradict `expected`, and returns their number.
-pub(super) async fn forget(expected: &Expected) -> Result<usize, KernelError> {
+/// Corrects the entries that contradict `expected`, and returns their number.
+pub(super) async fn correct(expected: &Expected) -> Result<usize, KernelError> {
     let (connection, mut handle, _) = new_connection::<NetfilterMessage>(NETLINK_NETFILTER)
         .map_err(|source| {
             let what = "conntrack";
             KernelError::Socket { what, source }
         })?;
     let driver = tokio::spawn(connection);
-    let forgotten = forget_with(&mut handle, expected).await;
+    let corrected = correct_with(&mut handle, expected).await;
     driver.abort();
-    forgotten
+    corrected
 }
 
-async fn forget_with(handle: &mut Handle, expected: &Expected) -> Result<usize, KernelError> {
+async fn correct_with(handle: &mut Handle, expected: &Expected) -> Result<usize, KernelError> {
     let what = "listing connections";
     let all = ConntrackMessage::Get(Vec::new());
     let mut wrong = Vec::new();
@@ -51,27 +54,20 @@ async fn forget_with(handle: &mut Handle, expected: &Expected) -> Result<usize, 
                 if let NetfilterMessageInner::Conntrack(ConntrackMessage::New(entry)) =
                     message.inner
                     && let Some(connection) = read(&entry)
-                    && expected.contradicts(&connection)
+                    && let Some(correction) = expected.correction(&connection)
                 {
-                    wrong.push(entry);
+                    wrong.push(message_of(&entry, correction));
                 }
             }
             NetlinkPayload::Error(error) => return Err(refused(what, &error)),
             _ => {}
         }
     }
-    let what = "forgetting a connection";
-    for entries in wrong.chunks(BATCH) {
-        let sent: Vec<_> = entries
+    let what = "correcting a connection";
+    for messages in wrong.chunks(BATCH) {
+        let sent: Vec<_> = messages
             .iter()
-            .map(|entry| {
-                request(
-                    handle,
-                    ConntrackMessage::Delete(key(entry)),
-                    NLM_F_ACK,
-                    what,
-                )
-            })
+            .map(|message| request(handle, message.clone(), NLM_F_ACK, what))
             .collect::<Result<_, _>>()?;
         for mut answers in sent {
             while let Some(answer) = answers.next().await {
@@ -86,6 +82,23 @@ async fn forget_with(handle: &mut Handle, expected: &Expected) -> Result<usize, 
     Ok(wrong.len())
 }
 
+/// The request that corrects an entry.
+fn message_of(entry: &[ConntrackAttribute], correction: Correction) -> ConntrackMessage {
+    let mut attributes = key(entry);
+    match correction {
+        Correction::Forget => ConntrackMessage::Delete(attributes),
+        // Without NLM_F_CREATE this changes an entry and never makes one.
+        Correction::Mark { mark, mask } => {
+            let mask = DefaultNla::new(CTA_MARK_MASK, mask.to_be_bytes().to_vec());
+            attributes.extend([
+                ConntrackAttribute::CtaMark(mark),
+                ConntrackAttribute::Other(mask),
+            ]);
+            ConntrackMessage::New(attributes)
+        }
+    }
+}
+
 /// The attributes that identify an entry.
 fn key(entry: &[ConntrackAttribute]) -> Vec<ConntrackAttribute> {
     let is_key = |attribute: &&ConntrackAttribute| match attribute {
@@ -97,7 +110,7 @@ fn key(entry: &[ConntrackAttribute]) -> Vec<ConntrackAttribute> {
 }
 
 /// Whether the attribute identifies an entry in addition to its tuple: `CTA_ID` and `CTA_ZONE`.
-fn is_key(attribute: &netlink_packet_core::DefaultNla) -> bool {
+fn is_key(attribute: &DefaultNla) -> bool {
     use netlink_packet_core::Nla as _;
     [12, 18].contains(&attribute.kind())
 }

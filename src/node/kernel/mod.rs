@@ -57,7 +57,7 @@ impl Kernel {
     pub async fn observe(&self) -> Result<KernelState, KernelError> {
         let mut state = self.route.observe().await?;
         state.table = nft::list().await?;
-        state.read_reverse_path();
+        state.read_stored();
         Ok(state)
     }
 
@@ -68,7 +68,7 @@ impl Kernel {
     pub async fn observe_routes(&self, before: &KernelState) -> Result<KernelState, KernelError> {
         let mut state = self.route.observe().await?;
         state.table.clone_from(&before.table);
-        state.reverse_path.clone_from(&before.reverse_path);
+        state.keep_stored(before);
         Ok(state)
     }
 
@@ -81,7 +81,7 @@ impl Kernel {
             Change::UpdateTable(commands) => nft::update(commands).await,
             Change::ReplaceTable(table) => nft::replace(table).await,
             Change::RemoveTable => nft::remove().await,
-            Change::ForgetConnections(expected) => conntrack::forget(expected).await.map(drop),
+            Change::ForgetConnections(expected) => conntrack::correct(expected).await.map(drop),
             other => self.route.apply(other).await,
         }
     }

@@ -67,8 +67,7 @@ pub fn apply(kernel: &mut KernelState, change: &Change) {
             kernel.table = Some(table);
         }
     }
-    kernel.reverse_path.clear();
-    kernel.read_reverse_path();
+    kernel.read_stored();
 }
 
 /// Runs one command of a transaction, with the checks that the kernel makes.

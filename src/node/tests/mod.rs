@@ -1,6 +1,7 @@
 //! Tests of the desired state and the difference, with a simulated kernel.
 
 mod cilium;
+mod connections;
 mod kernel;
 mod probe;
 mod properties;

@@ -94,7 +94,9 @@ fn connections_of_the_probe_are_kept_and_others_from_the_address_are_forgotten()
             reply_destination: ADDRESS,
             mark,
         };
-        Expected::new(&desired, &slots, None, &settings).contradicts(&connection)
+        Expected::new(&desired, &slots, None, &settings)
+            .correction(&connection)
+            .is_some()
     };
     let plain = with(objects(), 1, 1, false);
     let probed = with_probe(plain.clone());

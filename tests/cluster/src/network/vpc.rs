@@ -5,13 +5,21 @@ use std::collections::BTreeSet;
 use super::inside::shell;
 use super::{PARTNER, SECOND_GATEWAY, SECOND_PARTNER, World};
 
+/// The port of the subnet that an interface of a node is connected to.
+fn port(node: &str, interface: &str) -> String {
+    let letter = if interface == "eth1" { 'e' } else { 'f' };
+    format!("{letter}{node}")
+}
+
 impl World {
+    /// The bridges have addresses of their own: otherwise a bridge takes the one of a new interface, and loses its
+    /// neighbours.
     pub(super) fn make_vpc(&self) {
         let (vpc, partner, gateway) =
             (self.name("vpc"), self.name("partner"), self.name("gateway"));
         shell(&format!(
-            "ip -n {vpc} link add br0 type bridge
-             ip -n {vpc} link add br1 type bridge
+            "ip -n {vpc} link add br0 address 02:00:00:00:ff:00 type bridge
+             ip -n {vpc} link add br1 address 02:00:00:00:ff:01 type bridge
              ip -n {vpc} addr add 10.77.0.1/24 dev br0
              ip -n {vpc} addr add 203.0.113.1/24 dev br1
              ip -n {vpc} link set br0 up
@@ -97,7 +105,7 @@ impl World {
 
     /// As `assign`, for an interface with a name other than eth1.
     pub fn assign_to(&self, address: &str, node: &str, interface: &str) {
-        let (port, mac) = (format!("e{node}"), self.mac(node, interface));
+        let (port, mac) = (port(node, interface), self.mac(node, interface));
         self.allow(&port, address);
         self.run(
             "vpc",
@@ -116,8 +124,14 @@ impl World {
             &format!("nft delete chain netdev ec2 e{node}; nft delete set netdev ec2 e{node}"),
         );
         self.run(node, "ip link del eth1");
-        self.connect(node, "eth2", "br1", &format!("e{node}"));
-        self.allow(&format!("e{node}"), "203.0.113.7");
+        self.add_eni(node);
+    }
+
+    /// Attaches a third ENI, which is eth2 on the node.
+    pub fn add_eni(&self, node: &str) {
+        let port = port(node, "eth2");
+        self.connect(node, "eth2", "br1", &port);
+        self.allow(&port, "203.0.113.7");
         self.run(node, "ip addr add 203.0.113.7/24 dev eth2");
     }
 
