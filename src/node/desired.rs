@@ -81,6 +81,18 @@ pub struct Report {
     pub message: String,
 }
 
+impl Report {
+    fn of(claim: &Claim, state: State, message: String) -> Self {
+        Self {
+            address: claim.address,
+            pod: claim.pod.clone(),
+            claim: claim.id.clone(),
+            state,
+            message,
+        }
+    }
+}
+
 /// Computes the desired state.
 #[must_use]
 pub fn desired(objects: &Objects, kernel: &KernelState, settings: &NodeSettings) -> Desired {
@@ -94,13 +106,7 @@ pub fn desired(objects: &Objects, kernel: &KernelState, settings: &NodeSettings)
         ..Desired::default()
     };
     let bypass = kernel.has_cilium() && !settings.cilium_legacy_routing();
-    for (name, ip) in &objects.ips {
-        let (Some(claim), Some((block, node))) = (&ip.claim, opted_block(objects, ip)) else {
-            continue;
-        };
-        if claim.node != objects.node {
-            continue;
-        }
+    for (name, ip, claim, (block, node)) in claims(objects) {
         let programmed = passes_netfilter(claim, objects, bypass)
             .and_then(|()| program(name, ip, claim, (block, node), objects, kernel))
             .and_then(|address| without_conflict(address, &desired));
@@ -111,19 +117,34 @@ pub fn desired(objects: &Objects, kernel: &KernelState, settings: &NodeSettings)
             }
             Err(obstacle) => (obstacle.state, obstacle.message),
         };
-        desired.reports.insert(
-            name.clone(),
-            Report {
-                address: claim.address,
-                pod: claim.pod.clone(),
-                claim: claim.id.clone(),
-                state,
-                message,
-            },
-        );
+        desired
+            .reports
+            .insert(name.clone(), Report::of(claim, state, message));
     }
     close(objects, &opted, kernel, &mut desired);
     desired
+}
+
+/// The reports while the state of the kernel cannot be read: nothing is known about any address.
+#[must_use]
+pub fn unreadable(objects: &Objects, reason: &str) -> BTreeMap<String, Report> {
+    claims(objects)
+        .map(|(name, _, claim, _)| {
+            let message = format!("the kernel of the node cannot be read: {reason}");
+            (name.clone(), Report::of(claim, State::Failed, message))
+        })
+        .collect()
+}
+
+/// The IPs of blocks with `spec.node` that are claimed for this node.
+fn claims(
+    objects: &Objects,
+) -> impl Iterator<Item = (&String, &Ip, &Claim, (&NodeBlock, &NodeSpec))> {
+    objects.ips.iter().filter_map(|(name, ip)| {
+        let claim = ip.claim.as_ref()?;
+        let block = opted_block(objects, ip)?;
+        (claim.node == objects.node).then_some((name, ip, claim, block))
+    })
 }
 
 fn opted_block<'a>(objects: &'a Objects, ip: &Ip) -> Option<(&'a NodeBlock, &'a NodeSpec)> {

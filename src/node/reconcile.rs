@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout_at};
 
-use super::desired::{Desired, Report, State, desired};
+use super::desired::{Desired, Report, State, desired, unreadable};
 use super::difference::{Change, difference};
 use super::kernel::{Events, Kernel, KernelError, Part};
 use super::objects::Objects;
@@ -266,7 +266,8 @@ pub async fn run(
             () = sleep_until(retry.unwrap_or_else(Instant::now)), if retry.is_some() => Part::All,
         };
         let wanted = objects.borrow_and_update().clone();
-        retry = match reconciler.reconcile(&wanted, part).await {
+        let said;
+        (said, retry) = match reconciler.reconcile(&wanted, part).await {
             Ok(outcome) => {
                 for error in &outcome.errors {
                     tracing::warn!(error = chain(error), "the kernel refused a change");
@@ -274,18 +275,21 @@ pub async fn run(
                 for change in &outcome.changes {
                     tracing::info!(%change, "changed the kernel");
                 }
-                reports.send_if_modified(|before| {
-                    let differs = *before != outcome.reports;
-                    *before = outcome.reports;
-                    differs
-                });
-                (!outcome.errors.is_empty()).then(|| Instant::now() + RETRY)
+                let retry = (!outcome.errors.is_empty()).then(|| Instant::now() + RETRY);
+                (outcome.reports, retry)
             }
             Err(error) => {
-                tracing::warn!(error = chain(&error), "the kernel cannot be compared");
-                Some(Instant::now() + RETRY)
+                let reason = chain(&error);
+                tracing::warn!(error = reason, "the kernel cannot be compared");
+                let retry = Instant::now() + RETRY;
+                (unreadable(&wanted, &reason), Some(retry))
             }
         };
+        reports.send_if_modified(|before| {
+            let differs = *before != said;
+            *before = said;
+            differs
+        });
     }
 }
 

@@ -30,6 +30,7 @@ mod starts;
 mod two_addresses;
 mod two_gateways;
 mod two_node_parts;
+mod unreadable;
 mod upgrade;
 mod verified;
 
@@ -94,6 +95,7 @@ const PROMISES: &[(&str, Promise)] = &[
         "two_node_parts",
         two_node_parts::two_node_parts_do_not_disturb_each_other,
     ),
+    ("unreadable", unreadable::an_unreadable_kernel_is_reported),
     ("reports", reports::the_node_part_reports_what_it_programmed),
     (
         "driven",

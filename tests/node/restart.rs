@@ -24,13 +24,26 @@ pub fn child() -> Option<ExitCode> {
     objects = crate::objects::claimed(objects, "a", mac, "one", X, "client");
     runtime().block_on(async {
         let (_sender, objects) = watch::channel(objects);
-        let (said, _reports) = watch::channel(Reports::new());
+        let (said, mut reports) = watch::channel(Reports::new());
         let reconciler = Reconciler::open(NodeSettings::default()).unwrap();
+        tokio::spawn(async move {
+            while reports.changed().await.is_ok() {
+                println!("{:?}", reports.borrow_and_update());
+            }
+        });
         run(reconciler, Events::open().unwrap(), objects, said)
             .await
             .unwrap();
     });
     Some(ExitCode::SUCCESS)
+}
+
+/// The command that runs this program as the node part of node `a`. It prints its reports.
+pub fn node_part(world: &World) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    let told = format!("{} {}", world.name("a"), world.mac("a", "eth1"));
+    command.env(CHILD, told);
+    command
 }
 
 /// A connection in each direction continues while the node part is killed and restarted repeatedly, and while
@@ -60,14 +73,7 @@ pub fn connections_survive_the_end_of_the_node_part(backend: Backend) {
     };
     carry();
     for round in 0..5 {
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .env(
-                CHILD,
-                format!("{} {}", world.name("a"), world.mac("a", "eth1")),
-            )
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
+        let mut child = node_part(&world).stdout(Stdio::null()).spawn().unwrap();
         // In every second round with damage, so that it is killed during or after a repair.
         if round % 2 == 1 {
             node.run("nft delete element ip mooring leaving { 10.77.0.20 }");

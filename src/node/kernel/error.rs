@@ -1,5 +1,7 @@
 //! Errors of requests to the kernel.
 
+use std::time::Duration;
+
 use crate::node::table::TableError;
 
 /// The kernel could not be read or changed.
@@ -36,6 +38,14 @@ pub enum KernelError {
         what: &'static str,
         /// The error message of `nft`, or why it could not be run.
         reason: String,
+    },
+    /// `nft` took too long, and was killed.
+    #[error("{what}: nft was killed, because it did not end within {} s", limit.as_secs())]
+    NftTooSlow {
+        /// What `nft` was run for.
+        what: &'static str,
+        /// The time limit.
+        limit: Duration,
     },
     /// The output of `nft` cannot be parsed.
     #[error(transparent)]

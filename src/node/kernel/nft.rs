@@ -4,14 +4,19 @@
 
 use std::io;
 use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
+use tokio::time::timeout;
 
 use super::error::KernelError;
 use crate::node::settings::{NodeSettings, TABLE};
 use crate::node::table::Table;
+
+/// Time limit of a run of `nft`: it waits for the kernel, which makes one change of nftables at a time.
+const LIMIT: Duration = Duration::from_secs(10);
 
 /// Reads the table of Mooring. None: it does not exist.
 pub(super) async fn list() -> Result<Option<Table>, KernelError> {
@@ -56,6 +61,8 @@ enum Failed {
     NotRun(io::Error),
     /// `nft` failed with this message.
     Refused(String),
+    /// `nft` did not end within this time.
+    TooSlow(Duration),
 }
 
 impl Failed {
@@ -63,15 +70,27 @@ impl Failed {
         let reason = match self {
             Self::NotRun(error) => format!("nft cannot be run ({error}): the image needs nftables"),
             Self::Refused(reason) => reason,
+            Self::TooSlow(limit) => return KernelError::NftTooSlow { what, limit },
         };
         KernelError::Nft { what, reason }
     }
 }
 
 async fn run(arguments: &[&str], input: &str) -> Result<String, Failed> {
-    let mut nft = Command::new("nft")
-        .args(arguments)
-        .env("LC_ALL", "C")
+    let mut nft = Command::new("nft");
+    nft.args(arguments).env("LC_ALL", "C");
+    run_within(LIMIT, nft, input).await
+}
+
+async fn run_within(limit: Duration, nft: Command, input: &str) -> Result<String, Failed> {
+    // The end of the future kills the process.
+    timeout(limit, output(nft, input))
+        .await
+        .unwrap_or(Err(Failed::TooSlow(limit)))
+}
+
+async fn output(mut nft: Command, input: &str) -> Result<String, Failed> {
+    let mut nft = nft
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -90,4 +109,39 @@ async fn run(arguments: &[&str], input: &str) -> Result<String, Failed> {
     Err(Failed::Refused(
         String::from_utf8_lossy(&output.stderr).trim().to_owned(),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::time::Instant;
+
+    use super::*;
+
+    /// Whether the process runs: it exists, and is no zombie.
+    fn runs(process: &str) -> bool {
+        let state = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        let after_name = state.rsplit(')').next().unwrap_or_default();
+        !after_name.is_empty() && !after_name.starts_with(" Z")
+    }
+
+    #[tokio::test]
+    async fn a_program_that_does_not_end_in_time_is_killed() {
+        let name = format!("mooring-nft-{}", std::process::id());
+        let file = std::env::temp_dir().join(name);
+        let mut program = Command::new("sh");
+        let script = format!("echo $$ > {}; exec sleep 30", file.display());
+        program.args(["-c", &script]);
+        let limit = Duration::from_secs(2);
+        let failed = run_within(limit, program, "").await.unwrap_err();
+        let said = failed.while_doing("listing the table").to_string();
+        let process = fs::read_to_string(&file).unwrap();
+        fs::remove_file(&file).unwrap();
+        assert!(said.contains("listing the table: nft was killed"), "{said}");
+        let begin = Instant::now();
+        while runs(process.trim()) {
+            assert!(begin.elapsed() < Duration::from_secs(10), "it still runs");
+            tokio::task::yield_now().await;
+        }
+    }
 }
