@@ -6,6 +6,7 @@ use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 
+use super::conflict::conflict;
 use super::destinations::Destinations;
 use super::objects::{Claim, Ip, Mac, NodeBlock, NodeSpec, Objects, Pod, Probe, Route};
 pub use super::obstacle::State;
@@ -42,7 +43,7 @@ pub struct Address {
     pub subnet: Ipv4Net,
     /// The gateway of the subnet.
     pub gateway: Ipv4Addr,
-    /// Networks that are reached by a gateway other than the one of the subnet.
+    /// The gateway of each route: its `via`, or the gateway of the subnet.
     pub gateways: BTreeMap<Ipv4Net, Ipv4Addr>,
     /// The probe of the block, if it has one.
     pub probe: Option<Probe>,
@@ -106,20 +107,30 @@ pub fn desired(objects: &Objects, kernel: &KernelState, settings: &NodeSettings)
         ..Desired::default()
     };
     let bypass = kernel.has_cilium() && !settings.cilium_legacy_routing();
+    let mut candidates = Vec::new();
     for (name, ip, claim, (block, node)) in claims(objects) {
-        let programmed = passes_netfilter(claim, objects, bypass)
-            .and_then(|()| program(name, ip, claim, (block, node), objects, kernel))
-            .and_then(|address| without_conflict(address, &desired));
-        let (state, message) = match programmed {
-            Ok(address) => {
-                desired.addresses.insert(claim.address, address);
-                (State::Programmed, String::new())
+        let address = passes_netfilter(claim, objects, bypass)
+            .and_then(|()| program(name, ip, claim, (block, node), objects, kernel));
+        match address {
+            Ok(address) => candidates.push((claim, address)),
+            Err(obstacle) => {
+                let report = Report::of(claim, obstacle.state, obstacle.message);
+                desired.reports.insert(name.clone(), report);
             }
-            Err(obstacle) => (obstacle.state, obstacle.message),
+        }
+    }
+    // An address that works stays, also if an IP with an earlier name conflicts with it.
+    candidates.sort_by_key(|(claim, address)| !kernel.is_programmed(claim.address, address.mac));
+    for (claim, address) in candidates {
+        let (state, message) = match conflict(&address, desired.addresses.values()) {
+            None => (State::Programmed, String::new()),
+            Some(obstacle) => (obstacle.state, obstacle.message),
         };
-        desired
-            .reports
-            .insert(name.clone(), Report::of(claim, state, message));
+        let report = Report::of(claim, state, message);
+        desired.reports.insert(address.ip.clone(), report);
+        if state == State::Programmed {
+            desired.addresses.insert(claim.address, address);
+        }
     }
     close(objects, &opted, kernel, &mut desired);
     desired
@@ -254,12 +265,9 @@ fn program(
     })?;
     // The VPC router has the first address after the network address (VPC User Guide, "Subnet CIDR blocks").
     let gateway = Ipv4Addr::from(u32::from(subnet.network()).saturating_add(1));
-    let gateways = node
-        .routes
-        .iter()
-        .chain(&ip.routes)
-        .filter_map(|route| Some((route.to, route.via?)))
-        .collect();
+    let routes = || node.routes.iter().chain(&ip.routes);
+    let mut gateways: BTreeMap<_, _> = routes().map(|route| (route.to, gateway)).collect();
+    gateways.extend(routes().filter_map(|route| Some((route.to, route.via?))));
     Ok(Address {
         ip: name.to_owned(),
         mac,
@@ -302,29 +310,4 @@ fn endpoint(pod: &Pod, kernel: &KernelState) -> Result<Endpoint, Obstacle> {
         )));
     }
     Ok(Endpoint::Pod(address))
-}
-
-/// Refuses two conflicts. One ENI has one route table, so two IPs cannot use different gateways for the same
-/// network. One pod has at most one static address.
-fn without_conflict(address: Address, desired: &Desired) -> Result<Address, Obstacle> {
-    for other in desired.addresses.values() {
-        if matches!(address.endpoint, Endpoint::Pod(_)) && other.endpoint == address.endpoint {
-            return Err(failed(format!(
-                "the pod has the address of the IP {} already",
-                other.ip
-            )));
-        }
-        if other.mac != address.mac {
-            continue;
-        }
-        for (to, via) in &address.gateways {
-            if let Some(elsewhere) = other.gateways.get(to).filter(|other| *other != via) {
-                return Err(failed(format!(
-                    "{to} goes by {via} here and by {elsewhere} for the IP {}: use one gateway",
-                    other.ip
-                )));
-            }
-        }
-    }
-    Ok(address)
 }

@@ -4,6 +4,7 @@
 //! `desired` and `difference` are pure functions. `docs/design/node.md` explains the data path.
 
 mod complete_table;
+mod conflict;
 pub mod connections;
 pub mod desired;
 pub mod destinations;

@@ -10,6 +10,7 @@ use ipnet::Ipv4Net;
 use serde_json::Value;
 
 use super::objects::Mac;
+use super::ruleset::{AS_ADDRESS, HOST};
 use super::slots::INTERFACES;
 use super::table::Table;
 
@@ -37,6 +38,8 @@ pub struct KernelState {
     pub reverse_path: BTreeMap<String, u32>,
     /// The mark of the slot of each ENI. Stored like `reverse_path`.
     pub marks: BTreeMap<Mac, u32>,
+    /// The static addresses that the table translates, with the names of their interfaces. Kept like `reverse_path`.
+    pub programmed: BTreeSet<(String, Ipv4Addr)>,
 }
 
 /// A network interface.
@@ -135,16 +138,34 @@ impl fmt::Display for NextHop {
 }
 
 impl KernelState {
-    /// Fills `reverse_path` and `marks` from the maps that the table stores.
+    /// Fills `reverse_path`, `marks` and `programmed` from the maps of the table.
     pub fn read_stored(&mut self) {
         self.reverse_path = self.stored(REVERSE_PATH);
         self.marks = self.stored(INTERFACES);
+        let pairs = |map| self.table.iter().flat_map(move |table| table.pairs(map));
+        let read = |(key, value): (&Value, &Value)| {
+            let link = key.pointer("/concat/0")?.as_str()?;
+            Some((link.to_owned(), value.as_str()?.parse().ok()?))
+        };
+        self.programmed = [AS_ADDRESS, HOST]
+            .into_iter()
+            .flat_map(pairs)
+            .filter_map(read)
+            .collect();
+    }
+
+    /// Whether the table translated this address on the interface with this MAC already.
+    #[must_use]
+    pub fn is_programmed(&self, address: Ipv4Addr, mac: Mac) -> bool {
+        let link = self.link_by_mac(mac);
+        link.is_ok_and(|link| self.programmed.contains(&(link.name.clone(), address)))
     }
 
     /// Takes what the table stores from an earlier state.
     pub fn keep_stored(&mut self, before: &Self) {
         self.reverse_path.clone_from(&before.reverse_path);
         self.marks.clone_from(&before.marks);
+        self.programmed.clone_from(&before.programmed);
     }
 
     /// The pairs of a map with numbers as values.

@@ -2,6 +2,7 @@
 
 mod cilium;
 mod connections;
+mod gateways;
 mod kernel;
 mod probe;
 mod properties;
