@@ -209,7 +209,7 @@ impl Reconciler {
                 change if is_of_table(change) => true,
                 Change::AddRoute(route) | Change::ReplaceRoute(route) => Some(route.link) == link,
                 Change::AddRule(rule) => match rule.selector {
-                    Selector::From(from) => from == *address,
+                    Selector::From(from) | Selector::FromToSingle(from) => from == *address,
                     Selector::Mark { .. } => Some(rule.table) == table,
                 },
                 Change::AddAddress(local) => local.address == *address,

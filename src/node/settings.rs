@@ -9,6 +9,9 @@ pub const PROTOCOL: u8 = 78;
 /// The name of the nftables table, of the family `ip`.
 pub const TABLE: &str = "mooring";
 
+/// The main route table (`linux/rtnetlink.h`).
+pub const MAIN_TABLE: u32 = 254;
+
 /// Settings from flags: numbers that could conflict with another program on the node, and the routing of Cilium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeSettings {
@@ -27,7 +30,7 @@ pub enum SettingsError {
     )]
     Mask(u32),
     /// The kernel uses this priority.
-    #[error("--rule-priority {0} must be between 1 and 32765")]
+    #[error("--rule-priority {0} must be between 2 and 32765: the one before it is used too")]
     Priority(u32),
     /// The route tables overlap the tables of the kernel.
     #[error("--first-table {0} must be between 256 and 4294967000: the kernel uses tables below")]
@@ -62,7 +65,7 @@ impl NodeSettings {
         if !(2..=8).contains(&bits) || !together {
             return Err(SettingsError::Mask(mark_mask));
         }
-        if !(1..=32_765).contains(&rule_priority) {
+        if !(2..=32_765).contains(&rule_priority) {
             return Err(SettingsError::Priority(rule_priority));
         }
         if !(256..=4_294_967_000).contains(&first_table) {
@@ -97,10 +100,16 @@ impl NodeSettings {
         self.mark_mask
     }
 
-    /// The priority of every rule (`ip rule`).
+    /// The priority of every rule (`ip rule`) that selects a table of Mooring.
     #[must_use]
     pub const fn rule_priority(&self) -> u32 {
         self.rule_priority
+    }
+
+    /// The priority of the rules before them, for the pods of the node.
+    #[must_use]
+    pub const fn earlier_priority(&self) -> u32 {
+        self.rule_priority - 1
     }
 
     /// The slots: one for each ENI that carries addresses. The highest number is reserved for the probe.
@@ -171,8 +180,8 @@ mod tests {
             );
         }
         assert_eq!(
-            NodeSettings::new(0x30000, 0, 10_600),
-            Err(SettingsError::Priority(0))
+            NodeSettings::new(0x30000, 1, 10_600),
+            Err(SettingsError::Priority(1))
         );
         assert_eq!(
             NodeSettings::new(0x30000, 600, 200),

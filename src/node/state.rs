@@ -94,15 +94,27 @@ pub enum Selector {
     },
     /// Packets from an address.
     From(Ipv4Addr),
+    /// Packets from an address to which the table has a route for a single address (/32), as CNIs make for the pods of
+    /// the node.
+    FromToSingle(Ipv4Addr),
 }
+
+/// The longest prefix of the routes that a rule with [`Selector::FromToSingle`] leaves out.
+pub const SUPPRESSED_PREFIX: u32 = 31;
 
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.selector {
             Selector::Mark { mark, mask } => write!(f, "fwmark {mark:#x}/{mask:#x}")?,
-            Selector::From(address) => write!(f, "from {address}")?,
+            Selector::From(address) | Selector::FromToSingle(address) => {
+                write!(f, "from {address}")?;
+            }
         }
-        write!(f, " lookup {}", self.table)
+        write!(f, " lookup {}", self.table)?;
+        match self.selector {
+            Selector::FromToSingle(_) => write!(f, " suppress_prefixlength {SUPPRESSED_PREFIX}"),
+            _ => Ok(()),
+        }
     }
 }
 

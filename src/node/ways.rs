@@ -6,7 +6,7 @@ use ipnet::Ipv4Net;
 
 use super::desired::{Address, Desired, Endpoint};
 use super::objects::Mac;
-use super::settings::NodeSettings;
+use super::settings::{MAIN_TABLE, NodeSettings};
 use super::state::{KernelState, NextHop, RouteEntry, Rule, Selector};
 
 /// The index of the loopback interface in every network namespace (`LOOPBACK_IFINDEX` of the kernel).
@@ -69,7 +69,14 @@ pub(super) fn rules(
             continue;
         };
         let selector = match to.endpoint {
-            Endpoint::Host => Selector::From(*address),
+            Endpoint::Host => {
+                // A pod of this node is reached by its interface. Wider routes stay out: by that of another subnet
+                // packets would leave by an ENI that does not have the address.
+                let selector = Selector::FromToSingle(*address);
+                let table = MAIN_TABLE;
+                rules.insert(Rule { selector, table });
+                Selector::From(*address)
+            }
             Endpoint::Pod(_) => Selector::Mark {
                 mark: settings.mark(*slot),
                 mask: settings.mark_mask(),

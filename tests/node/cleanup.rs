@@ -18,6 +18,7 @@ pub fn state_of_other_programs_is_not_changed(backend: Backend) {
     // name.
     node.run(&format!(
         "ip rule add pref 600 from 10.77.0.99 lookup main
+         ip rule add pref 599 from 10.77.0.99 lookup main suppress_prefixlength 31
          ip rule add pref 601 fwmark 0x10000/0x10000 lookup main proto 78
          ip route add 192.0.2.128/25 via 10.77.0.1 table 10601
          ip route add 192.0.2.128/25 via 10.77.0.1 table 777 proto 78
@@ -87,8 +88,8 @@ fn foreign(node: Node<'_>) -> String {
     let (mut kept, mut ours) = (String::new(), false);
     for line in everything(node).lines() {
         ours |= line == "table ip mooring {";
-        let numbers =
-            (line.starts_with("600:") || line.contains("table 106")) && line.contains("proto 78");
+        let priority = line.starts_with("600:") || line.starts_with("599:");
+        let numbers = (priority || line.contains("table 106")) && line.contains("proto 78");
         let address =
             line.contains(&format!("inet {Y}/32")) || line.contains(&format!("local {Y} "));
         if !ours && !numbers && !address {

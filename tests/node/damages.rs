@@ -32,6 +32,7 @@ pub fn every_damage_is_repaired(backend: Backend) {
     for damage in [
         "ip rule del pref 600 fwmark 0x10000/0xf0000 table 10601",
         "ip route flush table 10601",
+        "ip rule del pref 599",
         "nft delete table ip mooring",
         "nft flush table ip mooring",
         "nft flush ruleset",

@@ -20,6 +20,7 @@ mod driven;
 mod host_network;
 mod interfaces;
 mod interrupted;
+mod local_pods;
 mod moves;
 mod node_part;
 mod objects;
@@ -76,6 +77,10 @@ const PROMISES: &[(&str, Promise)] = &[
     (
         "interfaces",
         interfaces::connections_continue_with_another_mark,
+    ),
+    (
+        "local_pods",
+        local_pods::pods_of_the_node_reach_a_program_of_the_node,
     ),
     (
         "restart",

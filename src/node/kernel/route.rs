@@ -18,7 +18,7 @@ use super::route_messages::{
 };
 use crate::node::difference::Change;
 use crate::node::settings::{NodeSettings, PROTOCOL};
-use crate::node::state::{KernelState, NextHop, RouteEntry, Rule, Selector};
+use crate::node::state::{KernelState, NextHop, RouteEntry, Rule, SUPPRESSED_PREFIX, Selector};
 
 /// A connection to rtnetlink.
 pub(super) struct Routing {
@@ -74,7 +74,7 @@ impl Routing {
 
     fn read_rule(&self, rule: &RuleMessage) -> Option<Rule> {
         let (mut ours, mut priority, mut from) = (false, 0, None);
-        let (mut mark, mut bits) = (None, u32::MAX);
+        let (mut mark, mut bits, mut suppressed) = (None, u32::MAX, None);
         let mut table = u32::from(rule.header.table);
         for attribute in &rule.attributes {
             match attribute {
@@ -84,15 +84,20 @@ impl Routing {
                 RuleAttribute::FwMask(value) => bits = *value,
                 RuleAttribute::Source(IpAddr::V4(address)) => from = Some(*address),
                 RuleAttribute::Table(value) => table = *value,
+                // The kernel shows all bits if nothing is suppressed.
+                RuleAttribute::SuppressPrefixLen(value) => {
+                    suppressed = Some(*value).filter(|value| *value != u32::MAX);
+                }
                 _ => {}
             }
         }
-        let selector = match (mark, from) {
-            (Some(mark), None) => Selector::Mark { mark, mask: bits },
-            (None, Some(from)) => Selector::From(from),
+        let selector = match (mark, from, suppressed) {
+            (Some(mark), None, None) => Selector::Mark { mark, mask: bits },
+            (None, Some(from), None) => Selector::From(from),
+            (None, Some(from), Some(SUPPRESSED_PREFIX)) => Selector::FromToSingle(from),
             _ => return None,
         };
-        (ours && priority == self.settings.rule_priority()).then_some(Rule { selector, table })
+        (ours && priority == self.priority(selector)).then_some(Rule { selector, table })
     }
 
     fn read_route(&self, route: &RouteMessage) -> Option<RouteEntry> {
@@ -182,12 +187,19 @@ impl Routing {
         }
     }
 
+    const fn priority(&self, selector: Selector) -> u32 {
+        match selector {
+            Selector::Mark { .. } | Selector::From(_) => self.settings.rule_priority(),
+            Selector::FromToSingle(_) => self.settings.earlier_priority(),
+        }
+    }
+
     fn rule_message(&self, rule: &Rule) -> RuleMessage {
         let mut message = RuleMessage::default();
         message.header.family = AddressFamily::Inet;
         message.header.action = RuleAction::ToTable;
         message.attributes = vec![
-            RuleAttribute::Priority(self.settings.rule_priority()),
+            RuleAttribute::Priority(self.priority(rule.selector)),
             RuleAttribute::Protocol(RouteProtocol::from(PROTOCOL)),
             RuleAttribute::Table(rule.table),
         ];
@@ -195,12 +207,16 @@ impl Routing {
             Selector::Mark { mark, mask } => message
                 .attributes
                 .extend([RuleAttribute::FwMark(mark), RuleAttribute::FwMask(mask)]),
-            Selector::From(address) => {
+            Selector::From(address) | Selector::FromToSingle(address) => {
                 message.header.src_len = 32;
                 message
                     .attributes
                     .push(RuleAttribute::Source(address.into()));
             }
+        }
+        if matches!(rule.selector, Selector::FromToSingle(_)) {
+            let suppressed = RuleAttribute::SuppressPrefixLen(SUPPRESSED_PREFIX);
+            message.attributes.push(suppressed);
         }
         message
     }
