@@ -10,6 +10,7 @@ pub mod desired;
 pub mod destinations;
 pub mod difference;
 mod expressions;
+mod icmp_rules;
 pub mod kernel;
 pub mod objects;
 mod obstacle;

@@ -15,6 +15,7 @@ use super::expressions::{
     concat, ct_new, ct_translated, equal, in_set, ip_field, leaving_by, map, masked, network,
     not_equal, original_destination,
 };
+use super::icmp_rules;
 use super::objects::Mac;
 use super::probe_rules;
 use super::settings::NodeSettings;
@@ -101,6 +102,11 @@ pub fn table(
         .filter(|one| one.is_probed())
         .map(|one| (one.link, one.address));
     probe_rules::add(&mut table, probed.collect(), settings);
+    let pods = placed.iter().filter_map(|one| match one.to.endpoint {
+        Endpoint::Pod(pod) => Some(pod),
+        Endpoint::Host => None,
+    });
+    icmp_rules::add(&mut table, pods, settings);
     let interfaces = slots
         .iter()
         .map(|(mac, slot)| json!([mac.to_string(), settings.mark(*slot)]));

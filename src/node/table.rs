@@ -46,7 +46,7 @@ impl Chain {
 /// The hook of a base chain. The policy is to accept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hook {
-    /// `filter` or `nat`.
+    /// `filter`, `nat` or `route`.
     pub kind: String,
     /// The name of the hook.
     pub hook: String,

@@ -28,6 +28,7 @@ mod refused;
 mod reports;
 mod restart;
 mod starts;
+mod too_large;
 mod two_addresses;
 mod two_gateways;
 mod two_node_parts;
@@ -81,6 +82,10 @@ const PROMISES: &[(&str, Promise)] = &[
     (
         "local_pods",
         local_pods::pods_of_the_node_reach_a_program_of_the_node,
+    ),
+    (
+        "too_large",
+        too_large::the_sender_of_a_packet_that_is_too_large_is_told,
     ),
     (
         "restart",
