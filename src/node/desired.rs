@@ -10,7 +10,7 @@ use super::conflict::conflict;
 use super::destinations::Destinations;
 use super::objects::{Claim, Ip, Mac, NodeBlock, NodeSpec, Objects, Pod, Probe, Route};
 pub use super::obstacle::State;
-use super::obstacle::{Obstacle, bypassed, failed, waiting};
+use super::obstacle::{Obstacle, bypassed, diverted, failed, waiting};
 use super::settings::NodeSettings;
 use super::state::{KernelState, Link};
 use crate::api::internal_by_default;
@@ -109,7 +109,7 @@ pub fn desired(objects: &Objects, kernel: &KernelState, settings: &NodeSettings)
     let bypass = kernel.has_cilium() && !settings.cilium_legacy_routing();
     let mut candidates = Vec::new();
     for (name, ip, claim, (block, node)) in claims(objects) {
-        let address = passes_netfilter(claim, objects, bypass)
+        let address = is_supported(claim, objects, kernel, bypass)
             .and_then(|()| program(name, ip, claim, (block, node), objects, kernel));
         match address {
             Ok(address) => candidates.push((claim, address)),
@@ -217,9 +217,21 @@ fn destinations(block: &NodeBlock, node: &NodeSpec, more: &[Route]) -> Destinati
 }
 
 /// This cannot change while the pod exists, so it is reported before obstacles that can still go away.
-fn passes_netfilter(claim: &Claim, objects: &Objects, bypass: bool) -> Result<(), Obstacle> {
-    match objects.pods.get(&claim.pod) {
-        Some(pod) if bypass && !pod.host_network => Err(bypassed(&pod.name)),
+fn is_supported(
+    claim: &Claim,
+    objects: &Objects,
+    kernel: &KernelState,
+    bypass: bool,
+) -> Result<(), Obstacle> {
+    let pod = objects.pods.get(&claim.pod);
+    let Some(pod) = pod.filter(|pod| !pod.host_network) else {
+        return Ok(());
+    };
+    if bypass {
+        return Err(bypassed(&pod.name));
+    }
+    match pod.address {
+        Some(address) if kernel.diverted.contains(&address) => Err(diverted(&pod.name)),
         _ => Ok(()),
     }
 }

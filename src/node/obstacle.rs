@@ -9,7 +9,8 @@ pub enum State {
     Waiting,
     /// The address cannot be programmed until an object or the node is changed.
     Failed,
-    /// The network of the node does not allow it for this pod: the packets of the pod do not pass netfilter.
+    /// The network of the node does not allow it for this pod: its packets do not pass netfilter, or another program
+    /// takes them.
     Unsupported,
 }
 
@@ -29,6 +30,18 @@ pub(super) fn waiting(message: String) -> Obstacle {
 pub(super) fn failed(message: String) -> Obstacle {
     let state = State::Failed;
     Obstacle { state, message }
+}
+
+/// The rules of the AWS VPC CNI take the packets of the pod.
+pub(super) fn diverted(pod: &str) -> Obstacle {
+    Obstacle {
+        state: State::Unsupported,
+        message: format!(
+            "a rule (ip rule) of another program takes all packets of the pod {pod} before those of Mooring: if the pod \
+             has a security group (AWS VPC CNI), set POD_SECURITY_GROUP_ENFORCING_MODE=standard for aws-node and make \
+             the pod anew, or use a pod without a SecurityGroupPolicy"
+        ),
+    }
 }
 
 /// The packets of the pod do not pass netfilter.

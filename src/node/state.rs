@@ -29,6 +29,9 @@ pub struct KernelState {
     pub addresses: BTreeSet<LocalAddress>,
     /// Rules of Mooring.
     pub rules: BTreeSet<Rule>,
+    /// Addresses of pods whose packets follow a rule of another program before those of Mooring: it selects what comes
+    /// from the interface of the pod, as the AWS VPC CNI does for security groups of pods in the mode `strict`.
+    pub diverted: BTreeSet<Ipv4Addr>,
     /// Routes in the tables of Mooring.
     pub routes: BTreeSet<RouteEntry>,
     /// The nftables table of Mooring. None: it does not exist.

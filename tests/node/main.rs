@@ -11,6 +11,7 @@
 )]
 
 mod both_directions;
+mod branch;
 mod cilium;
 mod cleanup;
 mod closed;
@@ -86,6 +87,10 @@ const PROMISES: &[(&str, Promise)] = &[
     (
         "too_large",
         too_large::the_sender_of_a_packet_that_is_too_large_is_told,
+    ),
+    (
+        "branch",
+        branch::pods_with_a_security_group_work_in_the_mode_standard,
     ),
     (
         "restart",

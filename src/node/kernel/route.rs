@@ -1,5 +1,6 @@
 //! Interfaces, addresses, rules and routes, by rtnetlink.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
 
 use futures::TryStreamExt as _;
@@ -61,13 +62,29 @@ impl Routing {
             state.addresses.extend(read_address(&message));
         }
         let mut rules = self.handle.rule().get(rtnetlink::IpVersion::V4).execute();
+        let mut diverting = BTreeSet::new();
         while let Some(message) = rules.try_next().await.map_err(reading("rules"))? {
+            diverting.extend(self.read_diverting(&message));
             state.rules.extend(self.read_rule(&message));
         }
         let all = RouteMessageBuilder::<Ipv4Addr>::new().build();
         let mut routes = self.handle.route().get(all).execute();
         while let Some(message) = routes.try_next().await.map_err(reading("routes"))? {
-            state.routes.extend(self.read_route(&message));
+            let Some(entry) = read_route(&message) else {
+                continue;
+            };
+            // The table of such a rule has the route back to the pod.
+            let back = state
+                .links
+                .get(&entry.link)
+                .map(|link| (entry.table, link.name.clone()));
+            if entry.to.prefix_len() == 32 && back.is_some_and(|back| diverting.contains(&back)) {
+                state.diverted.insert(entry.to.addr());
+            }
+            let ours = u8::from(message.header.protocol) == PROTOCOL;
+            if ours && self.settings.tables().contains(&entry.table) {
+                state.routes.insert(entry);
+            }
         }
         Ok(state)
     }
@@ -100,31 +117,21 @@ impl Routing {
         (ours && priority == self.priority(selector)).then_some(Rule { selector, table })
     }
 
-    fn read_route(&self, route: &RouteMessage) -> Option<RouteEntry> {
-        let mut entry = RouteEntry {
-            table: u32::from(route.header.table),
-            to: Ipv4Net::default(),
-            via: match route.header.kind {
-                RouteType::Local => NextHop::Local,
-                _ => NextHop::Gateway(Ipv4Addr::UNSPECIFIED),
-            },
-            link: 0,
-        };
-        for attribute in &route.attributes {
+    /// Table and interface of a rule that comes before those of Mooring for all packets from an interface.
+    fn read_diverting(&self, rule: &RuleMessage) -> Option<(u32, String)> {
+        let (mut priority, mut interface) = (0, None);
+        let mut table = u32::from(rule.header.table);
+        for attribute in &rule.attributes {
             match attribute {
-                RouteAttribute::Table(table) => entry.table = *table,
-                RouteAttribute::Destination(RouteAddress::Inet(to)) => {
-                    entry.to = Ipv4Net::new(*to, route.header.destination_prefix_length).ok()?;
-                }
-                RouteAttribute::Gateway(RouteAddress::Inet(via)) => {
-                    entry.via = NextHop::Gateway(*via);
-                }
-                RouteAttribute::Oif(link) => entry.link = *link,
+                RuleAttribute::Priority(value) => priority = *value,
+                RuleAttribute::Iifname(name) => interface = Some(name.clone()),
+                RuleAttribute::Table(value) => table = *value,
                 _ => {}
             }
         }
-        let ours = u8::from(route.header.protocol) == PROTOCOL;
-        (ours && self.settings.tables().contains(&entry.table)).then_some(entry)
+        interface
+            .filter(|_| priority < self.settings.rule_priority())
+            .map(|interface| (table, interface))
     }
 
     pub(super) async fn apply(&self, change: &Change) -> Result<(), KernelError> {
@@ -220,6 +227,32 @@ impl Routing {
         }
         message
     }
+}
+
+fn read_route(route: &RouteMessage) -> Option<RouteEntry> {
+    let mut entry = RouteEntry {
+        table: u32::from(route.header.table),
+        to: Ipv4Net::default(),
+        via: match route.header.kind {
+            RouteType::Local => NextHop::Local,
+            _ => NextHop::Gateway(Ipv4Addr::UNSPECIFIED),
+        },
+        link: 0,
+    };
+    for attribute in &route.attributes {
+        match attribute {
+            RouteAttribute::Table(table) => entry.table = *table,
+            RouteAttribute::Destination(RouteAddress::Inet(to)) => {
+                entry.to = Ipv4Net::new(*to, route.header.destination_prefix_length).ok()?;
+            }
+            RouteAttribute::Gateway(RouteAddress::Inet(via)) => {
+                entry.via = NextHop::Gateway(*via);
+            }
+            RouteAttribute::Oif(link) => entry.link = *link,
+            _ => {}
+        }
+    }
+    Some(entry)
 }
 
 const NONE: &[i32] = &[];
