@@ -50,7 +50,8 @@ pub(super) fn bypassed(pod: &str) -> Obstacle {
         state: State::Unsupported,
         message: format!(
             "Cilium's BPF host routing bypasses netfilter, so the address cannot be programmed for the pod {pod}: use \
-             hostNetwork, or set bpf.hostLegacyRouting=true for Cilium and --cilium-legacy-routing for mooring node"
+             hostNetwork, or set bpf.hostLegacyRouting=true for Cilium, and --cilium-legacy-routing and --mark-mask for \
+             mooring node"
         ),
     }
 }

@@ -12,6 +12,11 @@ pub const TABLE: &str = "mooring";
 /// The main route table (`linux/rtnetlink.h`).
 pub const MAIN_TABLE: u32 = 254;
 
+/// The bits of the packet mark that Cilium uses: the identity of the source, and the kind of the mark
+/// (`linux_defaults/mark.go` of cilium/cilium). The lowest 8 bits are part of the identity too, but only with Cluster
+/// Mesh.
+const CILIUM_MARK: u32 = 0xffff_0f00;
+
 /// Settings from flags: numbers that could conflict with another program on the node, and the routing of Cilium.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NodeSettings {
@@ -29,6 +34,12 @@ pub enum SettingsError {
         "--mark-mask {0:#010x} must be one group of 2 to 8 neighbouring bits, such as 0x000f0000"
     )]
     Mask(u32),
+    /// Cilium uses bits of the mark: packets of other pods would follow the rules of Mooring.
+    #[error(
+        "--mark-mask {0:#010x} has bits that Cilium uses (0xffff0f00): with --cilium-legacy-routing give --mark-mask \
+         0x00003000, for two network interfaces with addresses, or 0x0000000f, for 14, if Cilium has no Cluster Mesh"
+    )]
+    CiliumMask(u32),
     /// The kernel uses this priority.
     #[error("--rule-priority {0} must be between 2 and 32765: the one before it is used too")]
     Priority(u32),
@@ -80,12 +91,20 @@ impl NodeSettings {
     }
 
     /// Sets whether Cilium uses its legacy host routing (`bpf.hostLegacyRouting=true`).
-    #[must_use]
-    pub const fn with_cilium_legacy_routing(self, cilium_legacy_routing: bool) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// Cilium uses bits of the mark.
+    pub const fn with_cilium_legacy_routing(
+        self,
+        cilium_legacy_routing: bool,
+    ) -> Result<Self, SettingsError> {
+        if cilium_legacy_routing && self.mark_mask & CILIUM_MARK != 0 {
+            return Err(SettingsError::CiliumMask(self.mark_mask));
+        }
+        Ok(Self {
             cilium_legacy_routing,
             ..self
-        }
+        })
     }
 
     /// Whether packets of pods pass netfilter even if Cilium runs on the node.
@@ -169,6 +188,24 @@ mod tests {
         assert_eq!(settings.probe_table(), 10_615);
         assert_eq!(settings.slot(0xffff_ffff), 15);
         assert_eq!(settings.tables(), 10_601..=10_615);
+    }
+
+    #[test]
+    fn bits_of_cilium_are_refused_with_its_legacy_routing() {
+        let with = |mask: u32, legacy: bool| {
+            let settings = NodeSettings::new(mask, 600, 10_600).unwrap();
+            settings.with_cilium_legacy_routing(legacy).map(|_| ())
+        };
+        for mask in [0x000f_0000, 0x0000_0f00, 0x0000_0ff0, 0xc000_0000] {
+            assert_eq!(with(mask, true), Err(SettingsError::CiliumMask(mask)));
+            assert_eq!(with(mask, false), Ok(()));
+        }
+        // The way out that the error names.
+        let said = SettingsError::CiliumMask(0x000f_0000).to_string();
+        for mask in [0x0000_3000, 0x0000_000f] {
+            assert_eq!(with(mask, true), Ok(()));
+            assert!(said.contains(&format!("{mask:#010x}")), "{said}");
+        }
     }
 
     #[test]

@@ -38,7 +38,8 @@ pub fn only_host_network_works_where_cilium_bypasses_netfilter(backend: Backend)
     assert_eq!((pod(), host()), (None, Some(Y.to_owned())));
     drop(running);
 
-    let legacy = NodeSettings::default().with_cilium_legacy_routing(true);
+    let legacy = NodeSettings::new(0x0000_3000, 600, 10_600).unwrap();
+    let legacy = legacy.with_cilium_legacy_routing(true).unwrap();
     let outcome = node.reconcile_with(legacy, &objects);
     assert_eq!(outcome.reports["one"].state, State::Programmed);
     assert_eq!(

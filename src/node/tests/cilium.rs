@@ -69,7 +69,8 @@ fn unsupported_is_reported_before_transient_reasons() {
 #[test]
 fn pod_and_host_are_programmed_without_cilium_or_with_legacy_routing() {
     let both = [Endpoint::Pod(Ipv4Addr::new(10, 77, 9, 1)), Endpoint::Host];
-    let legacy = NodeSettings::default().with_cilium_legacy_routing(true);
+    let legacy = NodeSettings::new(0x0000_3000, 600, 10_600).unwrap();
+    let legacy = legacy.with_cilium_legacy_routing(true).unwrap();
     for (kernel, settings) in [(kernel(), NodeSettings::default()), (with_cilium(), legacy)] {
         assert_eq!(endpoints(&desired(&two_pods(), &kernel, &settings)), both);
     }
