@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 
-use super::desired::{Address, Endpoint};
+use super::address::{Address, Endpoint};
 use super::obstacle::{Obstacle, failed};
 
 /// The first conflict of an address with those that are programmed. One ENI has one route table, so two IPs cannot reach

@@ -7,8 +7,9 @@ use std::net::Ipv4Addr;
 use super::desired::{Desired, Endpoint};
 use super::destinations::Destinations;
 use super::objects::Mac;
-use super::ruleset::{AS_ADDRESS, HOST, TO_POD};
+use super::ruleset::TO_POD;
 use super::settings::NodeSettings;
+use super::state::{AS_ADDRESS, HOST};
 use super::table::Table;
 
 /// One conntrack entry (IPv4): only its addresses and its mark.

@@ -6,9 +6,10 @@ use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
 
+pub use super::address::{Address, Endpoint};
 use super::conflict::conflict;
 use super::destinations::Destinations;
-use super::objects::{Claim, Ip, Mac, NodeBlock, NodeSpec, Objects, Pod, Probe, Route};
+use super::objects::{Claim, Ip, NodeBlock, NodeSpec, Objects, Pod, Route};
 pub use super::obstacle::State;
 use super::obstacle::{Obstacle, bypassed, diverted, failed, waiting};
 use super::settings::NodeSettings;
@@ -28,27 +29,6 @@ pub struct Desired {
     pub reports: BTreeMap<String, Report>,
 }
 
-/// One programmed address.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Address {
-    /// The name of the IP.
-    pub ip: String,
-    /// The MAC of the ENI that carries the address.
-    pub mac: Mac,
-    /// Where the program that uses the address runs.
-    pub endpoint: Endpoint,
-    /// The destinations to which the pod sends with the address as the source.
-    pub destinations: Destinations,
-    /// The CIDR of the subnet that the address lies in.
-    pub subnet: Ipv4Net,
-    /// The gateway of the subnet.
-    pub gateway: Ipv4Addr,
-    /// The gateway of each route: its `via`, or the gateway of the subnet.
-    pub gateways: BTreeMap<Ipv4Net, Ipv4Addr>,
-    /// The probe of the block, if it has one.
-    pub probe: Option<Probe>,
-}
-
 impl Desired {
     /// The pod addresses from which the node part opens probe connections.
     pub fn probed_pods(&self) -> impl Iterator<Item = (&Ipv4Addr, &Address)> {
@@ -56,15 +36,6 @@ impl Desired {
         let probed = move |(_, to): &(&Ipv4Addr, &Address)| to.probe.is_some() && of_pod(to);
         self.addresses.iter().filter(probed)
     }
-}
-
-/// Where the program that uses the address runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Endpoint {
-    /// In the network namespace of the node: the program binds the address itself.
-    Host,
-    /// In a pod with its own address: the node translates between the two addresses (NAT).
-    Pod(Ipv4Addr),
 }
 
 /// What the status of the `IPNode` reports about one IP.

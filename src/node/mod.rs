@@ -3,6 +3,7 @@
 //! Watch -> [`objects::Objects`] -> [`desired::desired`] -> [`difference::difference`] -> [`kernel`].
 //! `desired` and `difference` are pure functions. `docs/design/node.md` explains the data path.
 
+mod address;
 mod complete_table;
 mod conflict;
 pub mod connections;

@@ -19,17 +19,12 @@ use super::icmp_rules;
 use super::objects::Mac;
 use super::probe_rules;
 use super::settings::NodeSettings;
-use super::slots::INTERFACES;
-use super::state::{KernelState, REVERSE_PATH};
+use super::state::{AS_ADDRESS, HOST, INTERFACES, KernelState, REVERSE_PATH};
 use super::table::{Chain, Hook, Set, Table};
 use super::table_update::GUARDED;
 
 /// Map: a static address to the address of its pod.
 pub const TO_POD: &str = "to_pod";
-/// Map: interface and source to the static address, for pods.
-pub const AS_ADDRESS: &str = "as_address";
-/// Map: interface and static address to the same address, for programs in the namespace of the node and for the probe.
-pub const HOST: &str = "host";
 
 /// An address with its slot, the name of its interface, and the name of its destinations.
 struct Placed<'a> {

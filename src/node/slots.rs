@@ -7,8 +7,6 @@ use super::objects::Mac;
 use super::settings::NodeSettings;
 use super::state::KernelState;
 
-/// Map: the MAC of an ENI to the mark of its slot. No rule reads it. It stores the slot across restarts.
-pub const INTERFACES: &str = "interfaces";
 /// The slot of each ENI that carries an address: the one stored before, else a free one.
 /// An ENI for which no slot is free is left out.
 #[must_use]

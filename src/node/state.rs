@@ -10,12 +10,17 @@ use ipnet::Ipv4Net;
 use serde_json::Value;
 
 use super::objects::Mac;
-use super::ruleset::{AS_ADDRESS, HOST};
-use super::slots::INTERFACES;
 use super::table::Table;
 
 /// Map of the table: an interface to its `rp_filter` before Mooring changed it. No rule reads the map.
 pub const REVERSE_PATH: &str = "rp_filter";
+
+/// Map: the MAC of an ENI to the mark of its slot. No rule reads it. It stores the slot across restarts.
+pub const INTERFACES: &str = "interfaces";
+/// Map: interface and source to the static address, for pods.
+pub const AS_ADDRESS: &str = "as_address";
+/// Map: interface and static address to the same address, for programs in the namespace of the node and for the probe.
+pub const HOST: &str = "host";
 
 /// The host interface that every Cilium agent creates (`defaults.HostDevice` of cilium/cilium).
 const CILIUM: &str = "cilium_host";

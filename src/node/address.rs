@@ -1,0 +1,39 @@
+//! An address that is programmed.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
+
+use super::destinations::Destinations;
+use super::objects::{Mac, Probe};
+
+/// One programmed address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// The name of the IP.
+    pub ip: String,
+    /// The MAC of the ENI that carries the address.
+    pub mac: Mac,
+    /// Where the program that uses the address runs.
+    pub endpoint: Endpoint,
+    /// The destinations to which the pod sends with the address as the source.
+    pub destinations: Destinations,
+    /// The CIDR of the subnet that the address lies in.
+    pub subnet: Ipv4Net,
+    /// The gateway of the subnet.
+    pub gateway: Ipv4Addr,
+    /// The gateway of each route: its `via`, or the gateway of the subnet.
+    pub gateways: BTreeMap<Ipv4Net, Ipv4Addr>,
+    /// The probe of the block, if it has one.
+    pub probe: Option<Probe>,
+}
+
+/// Where the program that uses the address runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endpoint {
+    /// In the network namespace of the node: the program binds the address itself.
+    Host,
+    /// In a pod with its own address: the node translates between the two addresses (NAT).
+    Pod(Ipv4Addr),
+}
