@@ -58,7 +58,8 @@ fn mark(text: &str) -> Result<u32, std::num::ParseIntError> {
 pub fn run(args: Args) -> Result<(), BoxError> {
     telemetry::init(args.log_format)?;
     let settings = NodeSettings::new(args.mark_mask, args.rule_priority, args.first_table)?
-        .with_cilium_legacy_routing(args.cilium_legacy_routing)?;
+        // A cleanup routes nothing, so it is possible with any earlier mask.
+        .with_cilium_legacy_routing(args.cilium_legacy_routing && !args.cleanup)?;
     if args.node_name.is_empty() && !args.cleanup {
         return Err(
             "--node-name is needed: the name of the Node, by the downward API (spec.nodeName)"

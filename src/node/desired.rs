@@ -91,7 +91,8 @@ pub fn desired(objects: &Objects, kernel: &KernelState, settings: &NodeSettings)
         }
     }
     // An address that works stays, also if an IP with an earlier name conflicts with it.
-    candidates.sort_by_key(|(claim, address)| !kernel.is_programmed(claim.address, address.mac));
+    candidates
+        .sort_by_cached_key(|(claim, address)| !kernel.is_programmed(claim.address, address.mac));
     for (claim, address) in candidates {
         let (state, message) = match conflict(&address, desired.addresses.values()) {
             None => (State::Programmed, String::new()),

@@ -9,6 +9,9 @@ use super::expressions::{equal, ip_field, masked, not_equal};
 use super::settings::NodeSettings;
 use super::table::{Chain, Hook, Set, Table};
 
+/// `linux/in.h`. The name of a protocol is not used: `nft` knows it only where `/etc/protocols` exists.
+const IPPROTO_ICMP: u32 = 1;
+
 /// Set: the addresses of the pods that have static addresses.
 const PODS: &str = "pods";
 
@@ -24,7 +27,7 @@ pub(super) fn add(
     let protocol = json!({ "meta": { "key": "l4proto" } });
     let state = json!({ "ct": { "key": "state" } });
     let rule = json!([
-        equal(&protocol, &json!("icmp")),
+        equal(&protocol, &json!(IPPROTO_ICMP)),
         { "match": { "op": "in", "left": state, "right": "related" } },
         not_equal(&ip_field("daddr"), &json!(format!("@{PODS}"))),
         { "vmap": { "key": masked("ct", settings.mark_mask()), "data": "@restore" } },

@@ -38,8 +38,8 @@ pub(super) fn diverted(pod: &str) -> Obstacle {
         state: State::Unsupported,
         message: format!(
             "a rule (ip rule) of another program takes all packets of the pod {pod} before those of Mooring: if the pod \
-             has a security group (AWS VPC CNI), set POD_SECURITY_GROUP_ENFORCING_MODE=standard for aws-node and make \
-             the pod anew, or use a pod without a SecurityGroupPolicy"
+             has a security group (AWS VPC CNI), set POD_SECURITY_GROUP_ENFORCING_MODE=standard for aws-node and \
+             create the pod again, or use a pod without a SecurityGroupPolicy"
         ),
     }
 }

@@ -22,6 +22,8 @@ const RESYNC: Duration = Duration::from_secs(30);
 const SETTLE: Duration = Duration::from_millis(10);
 /// Wait before a retry after a failure.
 const RETRY: Duration = Duration::from_secs(1);
+/// Number of failed reads of the kernel in a row from which on nothing is known about any address.
+const UNREADABLE: u32 = 3;
 /// One change can make another one necessary. If more rounds are needed, another program undoes the changes.
 const ROUNDS: usize = 4;
 
@@ -44,6 +46,8 @@ pub struct Reconciler {
     kernel: Kernel,
     settings: NodeSettings,
     shown: Option<KernelState>,
+    /// What was known before a failed read. Only what the table stores is used of it.
+    unread: Option<KernelState>,
     orders: watch::Sender<Orders>,
 }
 
@@ -57,6 +61,7 @@ impl Reconciler {
             kernel: Kernel::open(settings)?,
             settings,
             shown: None,
+            unread: None,
             orders: watch::channel(Orders::new()).0,
         })
     }
@@ -85,9 +90,17 @@ impl Reconciler {
         part: Part,
     ) -> Result<(Vec<Change>, Desired), KernelError> {
         let before = self.shown.take();
-        let mut shown = match (part, &before) {
-            (Part::Routes, Some(before)) => self.kernel.observe_routes(before).await?,
-            _ => self.kernel.observe().await?,
+        let observed = match (part, &before) {
+            (Part::Routes, Some(before)) => self.kernel.observe_routes(before).await,
+            _ => self.kernel.observe().await,
+        };
+        let before = before.or_else(|| self.unread.take());
+        let mut shown = match observed {
+            Ok(shown) => shown,
+            Err(error) => {
+                self.unread = before;
+                return Err(error);
+            }
         };
         // If another program deleted the table, what it stored is lost: keep our copy.
         if let (Some(before), true) = (before, shown.table.is_none()) {
@@ -253,7 +266,7 @@ pub async fn run(
 ) -> Result<(), KernelError> {
     let mut resync = interval(RESYNC);
     resync.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut retry: Option<Instant> = None;
+    let (mut retry, mut failures) = (None::<Instant>, 0_u32);
     loop {
         let part = tokio::select! {
             changed = objects.changed() => match changed {
@@ -269,6 +282,7 @@ pub async fn run(
         let said;
         (said, retry) = match reconciler.reconcile(&wanted, part).await {
             Ok(outcome) => {
+                failures = 0;
                 for error in &outcome.errors {
                     tracing::warn!(error = chain(error), "the kernel refused a change");
                 }
@@ -276,15 +290,19 @@ pub async fn run(
                     tracing::info!(%change, "changed the kernel");
                 }
                 let retry = (!outcome.errors.is_empty()).then(|| Instant::now() + RETRY);
-                (outcome.reports, retry)
+                (Some(outcome.reports), retry)
             }
             Err(error) => {
                 let reason = chain(&error);
                 tracing::warn!(error = reason, "the kernel cannot be compared");
-                let retry = Instant::now() + RETRY;
-                (unreadable(&wanted, &reason), Some(retry))
+                failures = failures.saturating_add(1);
+                // One failure can be an accident of one run of `nft`: the last reports stay.
+                let lasts = failures >= UNREADABLE;
+                let said = lasts.then(|| unreadable(&wanted, &reason));
+                (said, Some(Instant::now() + RETRY))
             }
         };
+        let Some(said) = said else { continue };
         reports.send_if_modified(|before| {
             let differs = *before != said;
             *before = said;

@@ -20,7 +20,9 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 /// Reads the table of Mooring. None: it does not exist.
 pub(super) async fn list() -> Result<Option<Table>, KernelError> {
-    match run(&["--json", "list", "table", "ip", TABLE], "").await {
+    // Without this flag the listing has names where /etc/protocols exists, and numbers elsewhere.
+    let arguments = ["--json", "--numeric-protocol", "list", "table", "ip", TABLE];
+    match run(&arguments, "").await {
         Ok(listing) => Ok(Some(Table::parse(&listing)?)),
         // The message of nft for a table that does not exist: strerror(ENOENT) in the locale C.
         Err(Failed::Refused(reason)) if reason.contains("No such file or directory") => Ok(None),

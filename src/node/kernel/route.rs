@@ -74,12 +74,12 @@ impl Routing {
                 continue;
             };
             // The table of such a rule has the route back to the pod.
-            let back = state
-                .links
-                .get(&entry.link)
-                .map(|link| (entry.table, link.name.clone()));
-            if entry.to.prefix_len() == 32 && back.is_some_and(|back| diverting.contains(&back)) {
-                state.diverted.insert(entry.to.addr());
+            if !diverting.is_empty() && entry.to.prefix_len() == 32 {
+                let link = state.links.get(&entry.link);
+                let back = link.map(|link| (entry.table, link.name.clone()));
+                if back.is_some_and(|back| diverting.contains(&back)) {
+                    state.diverted.insert(entry.to.addr());
+                }
             }
             let ours = u8::from(message.header.protocol) == PROTOCOL;
             if ours && self.settings.tables().contains(&entry.table) {
@@ -119,18 +119,23 @@ impl Routing {
 
     /// Table and interface of a rule that comes before those of Mooring for all packets from an interface.
     fn read_diverting(&self, rule: &RuleMessage) -> Option<(u32, String)> {
-        let (mut priority, mut interface) = (0, None);
+        let (mut priority, mut interface, mut marked) = (0, None, false);
         let mut table = u32::from(rule.header.table);
         for attribute in &rule.attributes {
             match attribute {
                 RuleAttribute::Priority(value) => priority = *value,
+                RuleAttribute::FwMark(_) => marked = true,
                 RuleAttribute::Iifname(name) => interface = Some(name.clone()),
                 RuleAttribute::Table(value) => table = *value,
                 _ => {}
             }
         }
+        // A rule that looks at more than the interface takes only some of the packets.
+        let header = &rule.header;
+        let all = header.src_len == 0 && header.dst_len == 0 && !marked;
+        let all = all && header.action == RuleAction::ToTable && header.flags.is_empty();
         interface
-            .filter(|_| priority < self.settings.rule_priority())
+            .filter(|_| all && priority < self.settings.rule_priority())
             .map(|interface| (table, interface))
     }
 

@@ -6,4 +6,5 @@ mod gateways;
 mod kernel;
 mod probe;
 mod properties;
+mod protocols;
 mod scenes;
