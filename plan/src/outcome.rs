@@ -122,7 +122,7 @@ impl Outcome {
         )
     }
 
-    /// True if no call of this kind succeeds before a person changes the policy or the credentials.
+    /// True if the policy or the credentials have to change before such a call succeeds.
     #[must_use]
     pub const fn is_denial(self) -> bool {
         matches!(self, Self::Denied | Self::Unauthenticated)

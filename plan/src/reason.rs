@@ -60,7 +60,7 @@ reasons! {
     DriftRepaired;
     /// The annotation `take-from` named an ENI without the address, and was removed.
     TakeFromUnused;
-    /// An IAM action is not permitted.
+    /// An IAM action is not permitted, or EC2 accepts no credentials.
     AccessDenied;
     /// Another pod holds the address.
     ClaimedByOther;

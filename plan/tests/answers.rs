@@ -50,10 +50,15 @@ fn only_refusals_by_an_interface_are_permanent() {
 fn only_errors_that_affect_every_call_are_global() {
     let of_all = Outcome::ALL.iter().filter(|outcome| outcome.is_of_all());
     let of_all: Vec<Outcome> = of_all.copied().collect();
-    for outcome in [Outcome::Denied, Outcome::Throttled, Outcome::Unknown] {
-        assert!(of_all.contains(&outcome), "{outcome}");
-    }
-    assert_eq!(of_all.len(), 3, "{of_all:?}");
+    assert_eq!(
+        of_all,
+        [
+            Outcome::Denied,
+            Outcome::Unauthenticated,
+            Outcome::Throttled,
+            Outcome::Unknown
+        ]
+    );
 }
 
 /// Takes all tokens.

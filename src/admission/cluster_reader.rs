@@ -99,10 +99,16 @@ pub(super) fn unavailable(why: &str) -> Denial {
 /// The refusal when the fresh read takes too long. `called` is the object of the review.
 pub(super) fn late(called: &str, dependencies: &Dependencies) -> Denial {
     let limit = dependencies.limit();
-    let (what, way_out) = match &dependencies.annotation {
-        Some(annotation) => (format!("IP \"{annotation}\""), "try again in a moment"),
-        None => (
-            "all IPs and IPBlocks".to_owned(),
+    let annotation = dependencies.annotation.as_ref();
+    let (what, way_out) = match annotation {
+        Some(annotation) if annotation.parse::<Address>().is_err() => {
+            (format!("IP \"{annotation}\""), "try again in a moment")
+        }
+        _ => (
+            annotation.map_or_else(
+                || "all IPs and IPBlocks".to_owned(),
+                |address| format!("all IPs, if no IPAddress names the owner of {address}"),
+            ),
             "try again when the API server has less to do: \
              time kubectl get --raw '/apis/ip.wgtwo.com/v1alpha1/ips?limit=500' shows how long it needs for 500 IPs",
         ),

@@ -158,7 +158,8 @@ impl Facts {
 }
 
 impl Finding {
-    /// What an earlier process found for this spec: a process that has just started keeps it until it can know.
+    /// What an earlier process found for this spec: a process that has just started keeps it until its own inventories
+    /// can say.
     fn before(block: &Block, kind: &'static str) -> Option<Self> {
         let before = block.status.conditions.get(kind);
         let before = before.filter(|said| said.generation == block.generation)?;

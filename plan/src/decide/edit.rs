@@ -9,7 +9,7 @@ use super::{Next, World};
 use crate::address::Address;
 use crate::facts::SubnetFacts;
 use crate::names::InterfaceId;
-use crate::objects::{Block, Claim, ClaimPhase, IpStatus, Pod, Previous, Target};
+use crate::objects::{Claim, ClaimPhase, IpStatus, Pod, Previous, Target};
 use crate::reason::Reason;
 use crate::step::{Read, StatusWrite, Write};
 
@@ -41,7 +41,7 @@ impl World<'_> {
                 return Ok(());
             }
             // Another block without an address: allocate there, and release the old reservation later.
-            self.may_leave_subnet(self.desired_block()?)?;
+            self.desired_block()?;
             let status = IpStatus {
                 address: None,
                 block: None,
@@ -52,7 +52,6 @@ impl World<'_> {
             ));
         };
         let block = self.desired_block()?;
-        self.may_leave_subnet(block)?;
         self.reserve(block, address)?;
         let status = IpStatus {
             address: Some(address),
@@ -67,25 +66,6 @@ impl World<'_> {
                 ..status
             },
         )))
-    }
-
-    /// Inventories of another subnet do not show the places that can still have the former address: they have to be
-    /// proven empty first.
-    fn may_leave_subnet(&self, block: &Block) -> Result<(), Unreserved> {
-        let subnets = block.spec.as_ref().ok().zip(self.spec());
-        let leaves = subnets.is_some_and(|(new, old)| new.subnet != old.subnet);
-        let needed = self.previous_needed();
-        let Some(entry) = needed.first().filter(|_| leaves) else {
-            return Ok(());
-        };
-        Err(Unreserved::trouble(
-            Reason::AddressChanging,
-            format!(
-                "{} was on {} until now: an address of block {}, which is in another subnet, follows when inventories \
-                 prove that it is gone from there",
-                entry.address, entry.interface, block.name
-            ),
-        ))
     }
 
     /// An edit while a pod holds the IP. `Ok`: there is no edit. Otherwise the next step, or the reason why it must

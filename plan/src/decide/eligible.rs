@@ -9,7 +9,7 @@ use crate::cloud::{CniUse, Interface};
 use crate::ec2::{DESCRIBE_LAG, NO_MANAGE};
 use crate::facts::{Inventory, SubnetFacts};
 use crate::names::{InstanceId, InstanceType, InterfaceId, InterfaceRef, IpName, NodeName, PodUid};
-use crate::objects::{BlockSpec, Claim, Node, Pod, Target};
+use crate::objects::{BlockSpec, Node, Pod, Target};
 use crate::reason::Reason;
 
 /// A target that EC2 refused again is skipped for this time, which doubles with each refusal: a try makes the holder not
@@ -129,10 +129,14 @@ impl World<'_> {
         })
     }
 
-    /// True if a pod holds the address, and EC2 refused this ENI more than once in a row: each try costs the holder its
-    /// readiness, and with `reassign: false` the address, for a moment. Inventories cannot show a limit that is unknown.
+    /// True if a pod that stays holds the address, and EC2 refused this ENI more than once in a row: each try costs the
+    /// holder its readiness, and with `reassign: false` the address, for a moment. Inventories do not show an unknown
+    /// limit.
     fn refused_again(&self, interface: &InterfaceId) -> bool {
-        let held = self.ip.status.claim.as_ref().is_some_and(Claim::recorded);
+        let claim = self.ip.status.claim.as_ref();
+        let holder = claim.filter(|claim| claim.recorded());
+        let holder = holder.and_then(|claim| self.facts.pods.get(&claim.uid));
+        let held = holder.is_some_and(|seen| seen.pod.deleting.is_none() && !seen.pod.ended);
         let refusals = self.memory.refused.get(interface);
         refusals.filter(|_| held).is_some_and(|refusals| {
             let again = refusals.times.checked_sub(2).map(wait_after);
@@ -140,8 +144,9 @@ impl World<'_> {
         })
     }
 
-    /// Why a target that EC2 refused is still skipped: until a later inventory began, or, if it was denied, until its
-    /// wait ends or EC2 permits the action again.
+    /// Why a target that EC2 refused is still skipped: until a later inventory began, or, while a pod holds the address,
+    /// until the wait after repeated refusals ends. If it was denied: until its wait ends or EC2 permits the action
+    /// again.
     fn refused(&self, pod: &PodUid, interface: &InterfaceId) -> Option<Reason> {
         if self.refused_lately(interface) || self.refused_again(interface) {
             return Some(Reason::AttachFailed);

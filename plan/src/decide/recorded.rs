@@ -212,11 +212,12 @@ fn drifted(
         && (location.on.as_ref() != Some(&target.place.interface)
             || world.kept_by(address, &target.place.interface)
             || location.instance.as_ref() != Some(&target.place.instance));
-    // Only inventories that both began so long after the Record that they must show it contradict it. A new process
-    // knows no own write, and not when the Record was.
+    // Only inventories that both began after the Record contradict it. A process that has just begun to lead knows no
+    // own write, and not when the Record was: Describe can be late.
+    let provable = world.facts.led_since.plus(DESCRIBE_LAG);
     let after_record = location
         .agreed_since
-        .is_some_and(|since| since > world.memory.claim_seen.plus(DESCRIBE_LAG));
+        .is_some_and(|since| since >= world.memory.claim_seen && since > provable);
     if !(other_machine || displaced && after_record) {
         return None;
     }

@@ -17,7 +17,7 @@ const BETWEEN: Duration = Duration::from_secs(1);
 /// Addresses take turns in the order of names. Names up to the last one that tried may try only this much later.
 const TURN: Duration = Duration::from_millis(250);
 
-/// An outage without a try for this time is removed. It is longer than a refusal is remembered.
+/// An outage without a try for this time is removed. It is longer than any wait after a denial.
 const FORGOTTEN: Duration = Duration::from_mins(10);
 
 /// An outage of one action.

@@ -136,8 +136,8 @@ impl SubnetFacts {
         let failed =
             backoff::of_describe(Some(outcome)).after(self.failed.as_ref(), id.as_str(), now);
         self.failed = Some(failed);
-        // A denial is reported until an inventory is complete, even if the next one fails for another reason.
-        if !self.failed_with.is_some_and(Outcome::is_denial) {
+        // A denial is reported until an inventory is complete, even if the next one is not answered.
+        if outcome.is_denial() || !self.failed_with.is_some_and(Outcome::is_denial) {
             self.failed_with = Some(outcome);
         }
     }

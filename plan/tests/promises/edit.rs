@@ -184,40 +184,6 @@ fn without_a_holder_another_block_gives_an_address_of_that_block() {
 }
 
 #[test]
-fn an_address_of_another_subnet_follows_when_the_old_one_is_proven_to_be_gone() {
-    let mut sim = Sim::attached(&["n1"]);
-    let other = "subnet-other";
-    sim.ec2.subnet(other);
-    sim.block("second", "203.0.113.64/26");
-    sim.change_block("second", |block| {
-        block.spec.as_mut().unwrap().subnet = other.into();
-    });
-    sim.remove_pod("a");
-    sim.wait(Duration::from_secs(2));
-    sim.expect_free("partner");
-    sim.change_spec("partner", |desired| {
-        desired.block = Some(BlockName::from("second"));
-        desired.address = Some(address("203.0.113.70"));
-    });
-    sim.wait(Duration::from_secs(2));
-    assert_eq!(
-        sim.the_ip("partner").status.address,
-        Some(address("203.0.113.10")),
-        "an Assign can still arrive\n{}",
-        sim.story()
-    );
-    sim.expect_not_reserved("partner", Reason::AddressChanging);
-    sim.wait(INTERVAL * 12);
-    assert_eq!(
-        sim.the_ip("partner").status.address,
-        Some(address("203.0.113.70")),
-        "{}",
-        sim.story()
-    );
-    sim.expect_reserved_only("203.0.113.70");
-}
-
-#[test]
 fn the_old_address_is_released_after_two_inventories_without_it() {
     let mut sim = Sim::attached(&["n1"]);
     sim.edit("partner", "203.0.113.20");

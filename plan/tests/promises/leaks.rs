@@ -160,7 +160,10 @@ fn an_answer_after_the_deletion_of_an_ip_leaves_nothing() {
     ];
     for answer in answers {
         let now = sim.now;
-        sim.controllers[0].facts_mut().apply(answer, now, now);
+        let facts = sim.controllers[0].facts_mut();
+        facts.apply(answer, now, now);
+        // No event would remove it.
+        assert!(facts.ip(&IpName::from("partner")).is_none());
     }
     sim.wait(LONG);
     assert_eq!(known(&sim), before);

@@ -211,6 +211,27 @@ fn a_holder_pays_less_and_less_often_for_a_target_of_unknown_size() {
 }
 
 #[test]
+fn a_failover_does_not_wait_for_a_target_that_refused_before() {
+    let mut sim = attached();
+    sim.change_node("n2", |node| node.instance_type = None);
+    for last in 100..109 {
+        sim.found_on(&format!("203.0.113.{last}"), Some("eni-n2"));
+    }
+    sim.settle();
+    sim.next_revision("b", "n2", 2);
+    sim.wait(Duration::from_mins(30));
+    // A slot is free now, and the node of the holder fails.
+    sim.found_on("203.0.113.100", None);
+    sim.change_node("n1", |node| {
+        node.ready = false;
+        node.unreachable = true;
+    });
+    sim.delete_pod("a");
+    sim.wait(Duration::from_mins(3));
+    sim.expect_attached("partner", "b");
+}
+
+#[test]
 fn a_throttled_or_lost_call_does_not_refuse_the_target() {
     for fault in [Fault::Throttled, Fault::RequestLost] {
         let mut sim = world();

@@ -58,13 +58,18 @@ impl Facts {
         Affected::Several(self.affected_by_inventory(id, &not_agreed))
     }
 
-    /// An address is not where its claim is recorded, but this process has seen the claim for less time than Describe
-    /// can lag: requests the two inventories that tell a drift from a late Describe.
+    /// This process has just begun to lead, and an address is not where its claim is recorded: requests inventories until
+    /// two began so late that they tell a drift from a late Describe.
     fn confirm_drift(&mut self, id: &SubnetId, begun: Instant) {
+        let provable = self.led_since.plus(DESCRIBE_LAG);
         let Some(subnet) = self.subnets.get(id) else {
             return;
         };
-        let displaced = |ip: &&Ip| {
+        let before = subnet.inventory_before();
+        if before.is_some_and(|before| before.begun > provable) {
+            return;
+        }
+        let displaced = |ip: &Ip| {
             let Some((claim, address)) = ip.status.claim.as_ref().zip(ip.status.address) else {
                 return false;
             };
@@ -75,14 +80,10 @@ impl Facts {
                 && subnet.shown(address) != place
                 && self.subnet_of(&ip.name).as_ref() == Some(id)
         };
-        let seen = |ip: &Ip| self.memory.get(&ip.name).map(|memory| memory.claim_seen);
-        let early = self.ips.values().filter(displaced).filter_map(seen);
-        let provable = early.map(|seen| seen.plus(DESCRIBE_LAG));
-        let first = provable.filter(|provable| begun <= *provable).max();
-        if let Some((first, subnet)) = first.zip(self.subnets.get_mut(id)) {
-            let after = first.plus(Duration::from_millis(1));
-            subnet.want(after);
-            subnet.want(after.plus(SECOND_LOOK));
+        let any = self.ips.values().any(displaced);
+        if let Some(subnet) = self.subnets.get_mut(id).filter(|_| any) {
+            let after = provable.plus(Duration::from_millis(1));
+            subnet.want(after.max(begun.plus(SECOND_LOOK)));
         }
     }
 

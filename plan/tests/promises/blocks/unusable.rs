@@ -106,6 +106,13 @@ fn credentials_that_ec2_does_not_accept_are_not_called_a_missing_permission() {
         assert!(!said.message.contains("policy"), "{said:?}");
         assert_eq!(notices.len(), 1);
     }
+    // The credentials come back, and the permission is missing.
+    let mut sim = Sim::new();
+    sim.tell(0);
+    inventory_failed(&mut sim, Outcome::Unauthenticated);
+    inventory_failed(&mut sim, Outcome::Denied);
+    let said = ready(&mut sim).0;
+    assert!(said.message.contains("policy"), "{said:?}");
 }
 
 #[test]
