@@ -27,6 +27,14 @@ fn when(sim: &Sim, what: impl Fn(&Step) -> bool) -> Vec<Instant> {
     taken.map(|(at, _, _)| *at).collect()
 }
 
+/// When an Assign to this ENI was tried.
+fn tries_on(sim: &Sim, on: &str) -> Vec<Instant> {
+    when(
+        sim,
+        |step| matches!(step, Step::Call(Call::Assign { interface, .. }) if interface.as_str() == on),
+    )
+}
+
 /// The wait between the first two attempts.
 fn first_wait(sim: &Sim, what: impl Fn(&Step) -> bool) -> Duration {
     let at = when(sim, what);
@@ -191,10 +199,7 @@ fn a_holder_pays_less_and_less_often_for_a_target_of_unknown_size() {
     sim.taken.clear();
     sim.next_revision("b", "n2", 2);
     sim.wait(Duration::from_hours(1));
-    let tries = when(
-        &sim,
-        |step| matches!(step, Step::Call(Call::Assign { interface, .. }) if interface.as_str() == "eni-n2"),
-    );
+    let tries = tries_on(&sim, "eni-n2");
     let waits: Vec<u64> = tries
         .windows(2)
         .map(|two| two[1].since(two[0]).as_secs() / 60)
@@ -219,7 +224,12 @@ fn a_failover_does_not_wait_for_a_target_that_refused_before() {
     }
     sim.settle();
     sim.next_revision("b", "n2", 2);
-    sim.wait(Duration::from_mins(30));
+    sim.wait(Duration::from_mins(20));
+    // EC2 has just refused it again.
+    let before = tries_on(&sim, "eni-n2").len();
+    while tries_on(&sim, "eni-n2").len() == before {
+        sim.wait(Duration::from_secs(1));
+    }
     // A slot is free now, and the node of the holder fails.
     sim.found_on("203.0.113.100", None);
     sim.change_node("n1", |node| {
