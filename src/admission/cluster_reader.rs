@@ -33,7 +33,7 @@ pub trait Rights: Clone + Send + Sync + 'static {
 pub(super) const LIMIT: Duration = Duration::from_millis(900);
 /// Time limit of a fresh read of all IPs and blocks. No right is checked after it.
 const LISTS: Duration = Duration::from_millis(1900);
-/// The same, for a change that is decided by nothing else. Every IP is read, so many IPs need more time.
+/// Time limit of that read for a change that cannot be undone. No cached objects are read before it, so more time is left.
 const IRREVOCABLE: Duration = Duration::from_millis(2500);
 
 /// The objects on which a verdict depends, in addition to IPs and blocks.

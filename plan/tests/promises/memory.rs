@@ -22,6 +22,17 @@ fn attached() -> Sim {
     sim
 }
 
+/// As [`attached`]; the second ENI is full, and the limit of its instance type is not known.
+fn with_a_full_node_of_unknown_type() -> Sim {
+    let mut sim = attached();
+    sim.change_node("n2", |node| node.instance_type = None);
+    for last in 100..109 {
+        sim.found_on(&format!("203.0.113.{last}"), Some("eni-n2"));
+    }
+    sim.settle();
+    sim
+}
+
 fn when(sim: &Sim, what: impl Fn(&Step) -> bool) -> Vec<Instant> {
     let taken = sim.taken.iter().filter(|(_, _, step)| what(step));
     taken.map(|(at, _, _)| *at).collect()
@@ -190,12 +201,7 @@ fn two_refusing_interfaces_do_not_alternate() {
 
 #[test]
 fn a_holder_pays_less_and_less_often_for_a_target_of_unknown_size() {
-    let mut sim = attached();
-    sim.change_node("n2", |node| node.instance_type = None);
-    for last in 100..109 {
-        sim.found_on(&format!("203.0.113.{last}"), Some("eni-n2"));
-    }
-    sim.settle();
+    let mut sim = with_a_full_node_of_unknown_type();
     sim.taken.clear();
     sim.next_revision("b", "n2", 2);
     sim.wait(Duration::from_hours(1));
@@ -217,12 +223,7 @@ fn a_holder_pays_less_and_less_often_for_a_target_of_unknown_size() {
 
 #[test]
 fn a_failover_does_not_wait_for_a_target_that_refused_before() {
-    let mut sim = attached();
-    sim.change_node("n2", |node| node.instance_type = None);
-    for last in 100..109 {
-        sim.found_on(&format!("203.0.113.{last}"), Some("eni-n2"));
-    }
-    sim.settle();
+    let mut sim = with_a_full_node_of_unknown_type();
     sim.next_revision("b", "n2", 2);
     sim.wait(Duration::from_mins(20));
     // EC2 has just refused it again.

@@ -44,6 +44,18 @@ fn in_use() -> Paced {
     world
 }
 
+/// As [`attached`]; then a person moved the address to the second node, and one inventory has shown it there.
+fn moved_by_hand() -> Paced {
+    let mut world = attached();
+    world.cloud.put_manually(address(0), Some(&interface(1)));
+    let looks = world.inventories.len();
+    while world.inventories.len() == looks {
+        world.run(Duration::from_millis(1));
+    }
+    world.run(world.takes.1);
+    world
+}
+
 fn is_annotated(world: &Paced) -> bool {
     world.kube.ips[&ip(0)].take_from.is_some()
 }
@@ -163,13 +175,7 @@ fn before_the_first_look_nothing_is_told_of_where_the_address_is() {
 
 #[test]
 fn an_annotation_that_names_the_place_that_one_inventory_shows_stays_and_is_used() {
-    let mut world = attached();
-    world.cloud.put_manually(address(0), Some(&interface(1)));
-    let looks = world.inventories.len();
-    while world.inventories.len() == looks {
-        world.run(Duration::from_millis(1));
-    }
-    world.run(world.takes.1);
+    let mut world = moved_by_hand();
     world.take_from(0, &interface(1));
     world.run(Duration::from_secs(130));
     assert_eq!(unused(&world), Vec::<&Notice>::new());
@@ -179,13 +185,7 @@ fn an_annotation_that_names_the_place_that_one_inventory_shows_stays_and_is_used
 
 #[test]
 fn an_address_that_was_just_moved_by_hand_is_told_with_what_would_let_mooring_take_it() {
-    let mut world = attached();
-    world.cloud.put_manually(address(0), Some(&interface(1)));
-    let looks = world.inventories.len();
-    while world.inventories.len() == looks {
-        world.run(Duration::from_millis(1));
-    }
-    world.run(world.takes.1);
+    let mut world = moved_by_hand();
     world.take_from(0, &interface(2));
     world.run(Duration::from_millis(500));
     let told = unused(&world);

@@ -7,8 +7,8 @@ use crate::names::PodUid;
 use crate::objects::Pod;
 use crate::time::Instant;
 
-/// From this number on, pods that nobody needs are forgotten without an inventory too: a process that does not lead
-/// takes none.
+/// If this many ended pods are remembered, those that no IP needs are removed. Otherwise only an inventory removes them,
+/// and a process that does not lead takes none.
 const MANY_ENDED: usize = 1024;
 
 impl Facts {
