@@ -15,6 +15,7 @@ use kube::api::{Api, ApiResource, DynamicObject};
 use kube::{Client, Resource};
 use mooring_plan::address::Address;
 use mooring_plan::admission::address::Parent;
+use mooring_plan::admission::syntax::is_dns_name;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
@@ -116,7 +117,8 @@ impl KubeReader {
 
     /// The `IP` of this name from the API server. None: there is none.
     async fn named_now(&self, name: &str) -> Result<Option<Arc<KnownIp>>, Unreadable> {
-        if !can_be_name(name) {
+        // The text is from a user and becomes a part of a path: it must not name another path.
+        if !is_dns_name(name) {
             return Ok(None);
         }
         let failed = |why: String| Unreadable {
@@ -189,17 +191,6 @@ impl KubeReader {
         };
         Self::read_once(&self.ips, name, read).await
     }
-}
-
-/// Whether an object can have this name. The text is from a user and becomes a part of a path: it must not name another
-/// path.
-fn can_be_name(text: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let ends = [text.bytes().next(), text.bytes().next_back()];
-    ends.into_iter().all(|end| end.is_some_and(inner))
-        && text
-            .bytes()
-            .all(|byte| inner(byte) || matches!(byte, b'-' | b'.'))
 }
 
 /// The value, or the default value after [`LIMIT`].

@@ -11,13 +11,19 @@ use crate::names::BlockName;
 
 /// Maximum length of a DNS label, and of the value and the name part of a node label (RFC 1123; Kubernetes, "Labels").
 const LABEL: usize = 63;
-/// Maximum length of the prefix of a label key: a DNS name.
+/// Maximum length of a DNS name: the name of most objects, and the prefix of a label key.
 const DNS_NAME: usize = 253;
 
 /// True if the text has the syntax of one part of a DNS name. The length is not checked.
 fn is_dns_word(text: &str) -> bool {
     let letter = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     framed(text, letter, |byte| letter(byte) || *byte == b'-')
+}
+
+/// True if the text is a DNS name (a subdomain of RFC 1123), as the name of an `IP` must be.
+#[must_use]
+pub fn is_dns_name(text: &str) -> bool {
+    text.len() <= DNS_NAME && text.split('.').all(is_dns_word)
 }
 
 /// True if the text is a DNS label (RFC 1123), as the name of a namespace must be.
@@ -41,7 +47,7 @@ fn is_label_key(key: &str) -> bool {
     let Some((prefix, name)) = key.split_once('/') else {
         return is_label_word(key);
     };
-    prefix.len() <= DNS_NAME && prefix.split('.').all(is_dns_word) && is_label_word(name)
+    is_dns_name(prefix) && is_label_word(name)
 }
 
 /// True if the prefix of the key belongs to Mooring: `ip.wgtwo.com`, a subdomain, or the prefix of the block labels.
