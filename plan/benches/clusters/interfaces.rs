@@ -20,11 +20,7 @@ pub struct Interfaces {
 }
 
 pub fn refused(outcome: Outcome, code: &str) -> CallError {
-    CallError {
-        outcome,
-        code: code.to_owned(),
-        message: "refused".to_owned(),
-    }
+    CallError::new(outcome, code)
 }
 
 impl Interfaces {

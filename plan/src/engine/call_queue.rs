@@ -176,16 +176,15 @@ impl CallQueue {
         }
     }
 
-    /// EC2 refused several addresses together. The addresses that its message names go alone; otherwise the next
-    /// request has half as many. So in the end each refusal is about one address.
+    /// EC2 refused several addresses together. Those that its error names go alone; otherwise the next request has half
+    /// as many. So in the end each refusal is about one address.
     pub(super) fn refused(
         &mut self,
         group: &CallGroup,
         ips: &[(IpName, Address)],
-        sentence: &str,
+        named: &BTreeSet<Address>,
         now: Instant,
     ) {
-        let named = addresses_in(sentence);
         let named = ips.iter().filter(|(_, address)| named.contains(address));
         let named: Vec<&IpName> = named.map(|(ip, _)| ip).collect();
         if !named.is_empty() && named.len() < ips.len() {
@@ -226,14 +225,6 @@ impl CallQueue {
     pub(super) const fn set_next(&mut self, next: Option<Instant>) {
         self.next = next;
     }
-}
-
-/// The addresses in an error message of EC2.
-fn addresses_in(sentence: &str) -> BTreeSet<Address> {
-    let words = sentence.split(|char: char| !char.is_ascii_digit() && char != '.');
-    words
-        .filter_map(|word| word.trim_matches('.').parse().ok())
-        .collect()
 }
 
 #[cfg(test)]

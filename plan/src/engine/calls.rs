@@ -153,7 +153,7 @@ impl Engine {
         self.together = self.together.saturating_sub(ips.len().saturating_sub(1));
         match result {
             Err(error) if ips.len() > 1 && error.outcome.is_of_one_address() => {
-                self.calls.refused(group, ips, &error.message, now);
+                self.calls.refused(group, ips, &error.named, now);
             }
             result => {
                 if result.is_ok() {

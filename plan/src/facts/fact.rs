@@ -185,8 +185,21 @@ pub enum Written {
 pub struct CallError {
     /// The meaning of the error.
     pub outcome: Outcome,
-    /// The error code of EC2.
-    pub code: String,
-    /// The error message of EC2.
-    pub message: String,
+    /// What a person is told of it. The same refusal has the same text each time, so that a status with it does not
+    /// change when the call is refused again.
+    pub text: String,
+    /// The addresses that the error names. Empty: it names none.
+    pub named: BTreeSet<Address>,
+}
+
+impl CallError {
+    /// An error that names no address.
+    #[must_use]
+    pub fn new(outcome: Outcome, text: impl Into<String>) -> Self {
+        Self {
+            outcome,
+            text: text.into(),
+            named: BTreeSet::new(),
+        }
+    }
 }

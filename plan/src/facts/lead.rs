@@ -2,7 +2,6 @@
 //! inventories, own writes, reads and the memory of claims are from a time before, and can be outdated.
 //! Rules: R6.8, R6.10, R6.11.
 
-use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::{CallError, Fact, Facts, Memory, WriteOutcome};
@@ -70,11 +69,8 @@ impl Facts {
                 outcome: WriteOutcome::Unknown,
             }),
             Fact::Called { ip: name, call, .. } => {
-                let error = CallError {
-                    outcome: Outcome::Unknown,
-                    code: "Unknown".to_string(),
-                    message: "it was answered after another had led".to_string(),
-                };
+                let text = "it was answered after another replica had led";
+                let error = CallError::new(Outcome::Unknown, text);
                 Some(Fact::Called {
                     ip: name,
                     call,

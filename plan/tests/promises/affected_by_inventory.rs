@@ -35,11 +35,7 @@ fn assign_fails(crowd: &mut Crowd, outcome: Outcome) {
         address: address(CHANGED),
         reassign: Reassign::Refuse,
     };
-    let error = CallError {
-        outcome,
-        code: outcome.as_str().to_owned(),
-        message: "as the test has it".to_owned(),
-    };
+    let error = CallError::new(outcome, outcome.as_str());
     crowd.tell(Fact::Called {
         ip: name(),
         call,

@@ -143,11 +143,7 @@ fn a_refusal_of_ec2_is_quoted_and_the_call_is_repeated() {
         let Some(Step::Call(call)) = next(&sim) else {
             panic!("{:?}", next(&sim));
         };
-        let error = CallError {
-            outcome,
-            code: "InvalidParameterValue".to_owned(),
-            message: "it will not do".to_owned(),
-        };
+        let error = CallError::new(outcome, "InvalidParameterValue: it will not do");
         told(
             &mut sim,
             Fact::Called {

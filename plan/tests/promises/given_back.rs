@@ -180,11 +180,7 @@ fn an_address_that_a_late_call_put_on_a_refused_target_is_unassigned() {
     sim.found_on("203.0.113.10", Some("eni-n1"));
     let now = sim.now;
     let shown = Fact::InventoryDone(SubnetId::from(SUBNET), sim.ec2.describe(now));
-    let refused = CallError {
-        outcome: Outcome::NoRoom,
-        code: "as the test has it".to_owned(),
-        message: String::new(),
-    };
+    let refused = CallError::new(Outcome::NoRoom, "as the test has it");
     let facts = sim.controllers[0].facts_mut();
     facts.apply(shown, now, now);
     facts.apply(

@@ -112,11 +112,7 @@ fn an_answer_after_the_deletion_of_an_ip_leaves_nothing() {
     sim.kube.reservations.clear();
     sim.kube.bump();
     sim.tell(0);
-    let lost = CallError {
-        outcome: Outcome::Unknown,
-        code: "Timeout".to_owned(),
-        message: String::new(),
-    };
+    let lost = CallError::new(Outcome::Unknown, "Timeout");
     let call = Call::Unassign {
         interface: interface_of("n1"),
         address: address("203.0.113.10"),

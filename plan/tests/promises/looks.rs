@@ -75,11 +75,7 @@ fn the_first_inventory_is_followed_by_a_second_and_then_one_per_interval() {
 
 /// An own call fails without an answer.
 fn fails(sim: &mut Sim) {
-    let error = CallError {
-        outcome: Outcome::Unknown,
-        code: "InternalError".to_owned(),
-        message: String::new(),
-    };
+    let error = CallError::new(Outcome::Unknown, "InternalError");
     let fact = Fact::Called {
         ip: IpName::from("partner"),
         call: assign("n1"),

@@ -194,11 +194,7 @@ fn the_tokens_that_are_reported_are_those_that_are_left() {
     assert_eq!(full, Budget::default().burst);
     assert_eq!(*tokens(&world, Action::Unassign).last().unwrap(), full);
     // EC2 reports an empty bucket, and all tokens are refilled later.
-    world.fail = vec![CallError {
-        outcome: Outcome::Throttled,
-        code: String::new(),
-        message: String::new(),
-    }];
+    world.fail = vec![CallError::new(Outcome::Throttled, "")];
     world.pod("db", 0, 0);
     world.run(Duration::from_secs(2));
     let least = *tokens(&world, Action::Assign).iter().min().unwrap();

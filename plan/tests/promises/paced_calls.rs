@@ -23,11 +23,7 @@ pub enum Execution {
 }
 
 fn unanswered() -> CallError {
-    CallError {
-        outcome: Outcome::Unknown,
-        code: "Timeout".to_owned(),
-        message: "no answer in time".to_owned(),
-    }
+    CallError::new(Outcome::Unknown, "Timeout: no answer in time")
 }
 
 impl Paced {

@@ -80,11 +80,7 @@ fn a_call_is_repeated_while_inventories_show_an_interface_that_ec2_did_not_find(
     let mut sim = attached();
     goes(&mut sim, "a");
     sim.step_until(status_write(StatusWrite::Detach));
-    let not_found = CallError {
-        outcome: Outcome::InterfaceNotFound,
-        code: String::new(),
-        message: String::new(),
-    };
+    let not_found = CallError::new(Outcome::InterfaceNotFound, "");
     let call = Call::Unassign {
         interface: interface_of("n1"),
         address: address(ADDRESS),

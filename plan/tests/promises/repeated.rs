@@ -1,13 +1,10 @@
-//! A repeated refusal of EC2 is reported once, although its message differs each time.
+//! A repeated refusal of EC2 is reported once.
 //! Rule: R5.9.
 
 use std::time::Duration;
 
-use mooring_plan::facts::{CallError, Fact};
-use mooring_plan::names::IpName;
-use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
-use mooring_plan::step::{Regarding, StatusWrite, Step, Write};
+use mooring_plan::step::{Regarding, StatusWrite};
 
 use crate::sim::{Fault, Sim, status_write};
 
@@ -38,43 +35,4 @@ fn an_hour_of_denied_calls_is_one_status_write_and_one_event_each() {
             assert!(told.contains(word), "{told}");
         }
     }
-}
-
-#[test]
-fn the_id_of_a_request_is_not_in_the_message() {
-    let mut sim = Sim::reserved(&["n1"]);
-    sim.pod("a").on("n1");
-    let Step::Call(call) = ({
-        sim.step_until(|step| matches!(step, Step::Write(Write::Status { .. })));
-        sim.in_hand(0).unwrap().1
-    }) else {
-        panic!("no call\n{}", sim.story());
-    };
-    let name = IpName::from("partner");
-    let now = sim.now;
-    let said = |number: &str| {
-        let error = CallError {
-            outcome: Outcome::Invalid,
-            code: "InvalidParameterValue".to_owned(),
-            message: format!("Value is not valid. (Service: Ec2, Request ID: {number})"),
-        };
-        let mut facts = sim.controllers[0].facts().clone();
-        facts.apply(
-            Fact::Called {
-                ip: name.clone(),
-                call: call.clone(),
-                result: Err(error),
-            },
-            now,
-            now,
-        );
-        facts.decide(&name, now)
-    };
-    assert_eq!(said("1"), said("2"));
-    let notices = said("1").notices;
-    let whole = |message: &str| message.contains("InvalidParameterValue: Value is not valid.");
-    assert!(
-        notices.iter().any(|notice| whole(&notice.message)),
-        "{notices:?}"
-    );
 }

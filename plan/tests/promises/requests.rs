@@ -17,11 +17,7 @@ const MINUTE: Duration = Duration::from_mins(1);
 const EC2: Duration = Duration::from_millis(20);
 
 fn error(outcome: Outcome) -> CallError {
-    CallError {
-        outcome,
-        code: String::new(),
-        message: String::new(),
-    }
+    CallError::new(outcome, "")
 }
 
 fn sizes(world: &Paced) -> Vec<usize> {

@@ -23,11 +23,10 @@ fn pods(world: &mut Paced, ips: usize, name: &str, first: usize, nodes: usize) {
 }
 
 fn throttled() -> CallError {
-    CallError {
-        outcome: Outcome::Throttled,
-        code: "RequestLimitExceeded".to_owned(),
-        message: "Request limit exceeded.".to_owned(),
-    }
+    CallError::new(
+        Outcome::Throttled,
+        "RequestLimitExceeded: Request limit exceeded.",
+    )
 }
 
 /// 256 IPs are attached to 8 nodes, which all fail at once; 8 other nodes exist.
@@ -182,11 +181,10 @@ fn a_partial_detach_does_not_confirm_the_other_addresses() {
 fn an_unanswered_part_of_a_request_is_repeated() {
     let mut world = Paced::new(1, 8, Reassign::Refuse);
     world.run(Duration::from_mins(1));
-    world.fail.push(CallError {
-        outcome: Outcome::Unknown,
-        code: "Timeout".to_owned(),
-        message: "no answer in time".to_owned(),
-    });
+    world.fail.push(CallError::new(
+        Outcome::Unknown,
+        "Timeout: no answer in time",
+    ));
     pods(&mut world, 8, "a", 0, 1);
     world.run(Duration::from_mins(1));
     assert_eq!(world.attached(8), 8, "{:?}", world.sent);

@@ -71,17 +71,13 @@ impl Effects {
     }
 
     fn call_error(&self, ips: &[(IpName, Address)], error: CloudError) -> CallError {
-        let said = CallError {
-            outcome: error.outcome,
-            code: error.code.clone(),
-            message: error.message.clone(),
-        };
+        let answer = error.call_error();
         let failure = Failure::Cloud(error);
         match ips {
             [(ip, _)] => self.failed_for(ip, &failure),
             // The failure names their addresses.
             _ => self.failed(&failure),
         }
-        said
+        answer
     }
 }

@@ -97,11 +97,7 @@ fn unknown(sent: &Sent) -> Option<Fact> {
             outcome: WriteOutcome::Unknown,
         },
         Step::Call(call) => {
-            let error = CallError {
-                outcome: Outcome::Unknown,
-                code: "Timeout".to_owned(),
-                message: String::new(),
-            };
+            let error = CallError::new(Outcome::Unknown, "Timeout");
             Fact::Called {
                 ip: name,
                 call: call.clone(),

@@ -31,8 +31,8 @@ fn waiting(queue: &mut CallQueue, ips: usize, now: Instant) {
     }
 }
 
-/// The number of addresses in each of a sequence of requests with these answers. `after` is the time between two.
-fn sizes(queue: &mut CallQueue, answers: &[Result<(), &str>], after: Duration) -> Vec<usize> {
+/// The number of addresses in each of a sequence of requests with these answers; an error names these addresses. `after` is the time between two.
+fn sizes(queue: &mut CallQueue, answers: &[Result<(), &[usize]>], after: Duration) -> Vec<usize> {
     let mut sizes = Vec::new();
     let mut now = Instant::START;
     for answer in answers {
@@ -46,8 +46,9 @@ fn sizes(queue: &mut CallQueue, answers: &[Result<(), &str>], after: Duration) -
         queue.forget_old(now, |_| true);
         match answer {
             Ok(()) => queue.succeeded(&group()),
-            Err(sentence) => {
-                queue.refused(&group(), &members, sentence, now);
+            Err(named) => {
+                let named = named.iter().copied().map(address).collect();
+                queue.refused(&group(), &members, &named, now);
                 queue.forget_old(now, |_| true);
                 for (ip, address) in members {
                     let call = Call::Unassign {
@@ -68,7 +69,7 @@ const AT_ONCE: Duration = Duration::ZERO;
 fn a_refused_batch_is_halved_and_a_successful_one_is_doubled() {
     let mut queue = CallQueue::default();
     waiting(&mut queue, 40, Instant::START);
-    let answers = [Err("no"), Err("no"), Ok(()), Ok(()), Ok(())];
+    let answers = [Err(&[][..]), Err(&[]), Ok(()), Ok(()), Ok(())];
     assert_eq!(sizes(&mut queue, &answers, AT_ONCE), [40, 20, 10, 20, 10]);
 }
 
@@ -76,27 +77,24 @@ fn a_refused_batch_is_halved_and_a_successful_one_is_doubled() {
 fn a_refusal_that_comes_late_is_halved_as_well() {
     let mut queue = CallQueue::default();
     waiting(&mut queue, 40, Instant::START);
-    let answers = [Err("no"), Err("no"), Err("no")];
+    let answers = [Err(&[][..]), Err(&[]), Err(&[])];
     assert_eq!(sizes(&mut queue, &answers, FORGET_AFTER), [40, 20, 10]);
 }
 
 #[test]
-fn an_address_that_the_sentence_names_goes_alone_and_the_others_together() {
+fn an_address_that_the_error_names_goes_alone_and_the_others_together() {
     let mut queue = CallQueue::default();
     waiting(&mut queue, 9, Instant::START);
-    let answers = [Err("[203.0.113.4] is not there."), Ok(()), Ok(())];
+    let answers = [Err(&[4][..]), Ok(()), Ok(())];
     assert_eq!(sizes(&mut queue, &answers, AT_ONCE), [9, 1, 8]);
 }
 
 #[test]
-fn a_sentence_that_names_all_addresses_says_nothing_of_one() {
+fn an_error_that_names_all_addresses_says_nothing_of_one() {
     let mut queue = CallQueue::default();
     waiting(&mut queue, 4, Instant::START);
-    let sentence = "one of 203.0.113.0, 203.0.113.1, 203.0.113.2, 203.0.113.3";
-    assert_eq!(
-        sizes(&mut queue, &[Err(sentence), Ok(()), Ok(())], AT_ONCE),
-        [4, 2, 2]
-    );
+    let answers = [Err(&[0, 1, 2, 3][..]), Ok(()), Ok(())];
+    assert_eq!(sizes(&mut queue, &answers, AT_ONCE), [4, 2, 2]);
 }
 
 #[test]
@@ -164,8 +162,8 @@ fn without_moments_what_a_refusal_has_taught_stays() {
         CallGroup::Assign(InterfaceId::from("eni-a"), Reassign::Refuse),
         CallGroup::Unassign(InterfaceId::from("eni-b")),
     );
-    queue.refused(&other, &together, "203.0.113.1 is not assigned", now);
-    queue.refused(&assign, &together, "not now", now);
+    queue.refused(&other, &together, &[address(1)].into(), now);
+    queue.refused(&assign, &together, &[].into(), now);
     queue.set_next(Some(now));
     queue.note_claim_step(now);
     let named = queue.named.clone();

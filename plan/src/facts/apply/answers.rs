@@ -204,7 +204,7 @@ impl Facts {
                     }
                     _ => {}
                 }
-                let said = said(&error);
+                let said = error.text;
                 let action = call.action();
                 let of_all = memory.failures.call_failed(
                     name.as_str(),
@@ -240,19 +240,6 @@ impl Facts {
         }
         Affected::of(touched)
     }
-}
-
-/// The code and message of EC2 without the parts that differ each time, so that a status with them does not change when
-/// the same call is refused again. A denial has only the code: its message names the session and an encoded message.
-fn said(error: &CallError) -> String {
-    if error.outcome.is_denial() {
-        return error.code.clone();
-    }
-    let request = ["Request ID", "RequestId"];
-    let ends = request.iter().filter_map(|word| error.message.find(word));
-    let lasting = ends.min().and_then(|end| error.message.get(..end));
-    let lasting = lasting.unwrap_or(&error.message);
-    alloc::format!("{}: {}", error.code, lasting.trim_end_matches([' ', '(']))
 }
 
 /// True for a create that may have been executed, or may still be. The list before the next create shows it.

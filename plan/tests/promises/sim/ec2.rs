@@ -42,8 +42,6 @@ pub struct Ec2 {
     pub lag: Duration,
     /// Changes an ENI in the answer of Describe; false: the ENI is not shown.
     pub shows: fn(&mut Interface) -> bool,
-    /// Number of denied calls: it makes the message of EC2 different each time.
-    denied: u32,
     past: Vec<(Instant, Vec<Interface>)>,
 }
 
@@ -62,11 +60,7 @@ impl DerefMut for Ec2 {
 }
 
 fn refused(outcome: Outcome) -> CallError {
-    CallError {
-        outcome,
-        code: outcome.as_str().to_owned(),
-        message: "as the test has it".to_owned(),
-    }
+    CallError::new(outcome, outcome.as_str())
 }
 
 impl Ec2 {
@@ -77,7 +71,6 @@ impl Ec2 {
             default_fault: None,
             lag: Duration::ZERO,
             shows: |_| true,
-            denied: 0,
             past: Vec::new(),
         }
     }
@@ -87,14 +80,7 @@ impl Ec2 {
         let always = self.default_fault.map_or(Fault::None, |fault| fault(call));
         match self.faults.pop_front().unwrap_or(always) {
             Fault::None => self.execute(call, now),
-            Fault::Denied => {
-                self.denied += 1;
-                let refused = refused(Outcome::Denied);
-                let n = self.denied;
-                let message =
-                    format!("User {n} may not. Encoded authorization failure message: {n}");
-                Err(CallError { message, ..refused })
-            }
+            Fault::Denied => Err(refused(Outcome::Denied)),
             Fault::Throttled => Err(refused(Outcome::Throttled)),
             Fault::Invalid => Err(refused(Outcome::Invalid)),
             // Other programs have filled the ENI, unless the address is there already.

@@ -49,8 +49,8 @@ impl Cloud {
             .map(|_| ())
             .map_err(|error| CallError {
                 outcome: meaning(action, &error),
-                code: error.code.as_str().to_owned(),
-                message: error.message,
+                text: format!("{}: {}", error.code.as_str(), error.message),
+                named: named_in(&error.message),
             })
     }
 
@@ -74,6 +74,14 @@ impl Cloud {
         // EC2 refuses if the interface is full, or if the address is the primary address of an interface.
         let _refused = self.execute(&call);
     }
+}
+
+/// The addresses that a message of the emulator names.
+fn named_in(message: &str) -> BTreeSet<Ipv4Addr> {
+    message
+        .split(|char: char| !char.is_ascii_digit() && char != '.')
+        .filter_map(|word| word.trim_matches('.').parse().ok())
+        .collect()
 }
 
 /// Classifies a refusal of the emulator. (Other tests compare the classification of the controller with the answers of

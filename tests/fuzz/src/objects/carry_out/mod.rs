@@ -127,11 +127,7 @@ impl Play {
     fn call(&mut self, name: &IpName, call: Call) -> Fact {
         let durable = read::ip(&self.cluster.ips[name]).unwrap();
         may_call(&durable, &call);
-        let failed = |outcome: Outcome| CallError {
-            outcome,
-            code: outcome.to_string(),
-            message: String::new(),
-        };
+        let failed = |outcome: Outcome| CallError::new(outcome, outcome.to_string());
         let interfaces = &mut self.cluster.interfaces;
         let (id, address) = (call.interface().clone(), call.address());
         let on = interfaces
