@@ -151,11 +151,7 @@ impl Memory {
         }
         // After an edit and its revert, the address can be on an ENI again from which it was detached. A move need not
         // clear this: for the present address only a detach uses it, and a detach begins with empty sets.
-        if !same_address {
-            self.unassigned.clear();
-            self.missing.clear();
-        }
-        if ends {
+        if !same_address || ends {
             self.unassigned.clear();
             self.missing.clear();
         }
