@@ -17,7 +17,7 @@ use prometheus_client::registry::Registry;
 
 use register::{
     CALL_SECONDS, Histograms, Labels, Seconds, WAIT_SECONDS, build, changes_of_place, counter,
-    ec2_calls, failovers, family, turned_away,
+    ec2_calls, failovers, family, rejected,
 };
 
 /// The `Content-Type` of [`Metrics::encode`].
@@ -40,7 +40,7 @@ struct Inner {
     ec2_durations: Histograms<1>,
     admissions: Histograms<2>,
     webhook_panics: Counter,
-    webhook_turned_away: Family<Labels<1>, Counter>,
+    webhook_rejected: Family<Labels<1>, Counter>,
     certificate_expiry: Gauge<f64, AtomicU64>,
     reconcile_errors: Family<Labels<1>, Counter>,
     events_dropped: Counter,
@@ -107,7 +107,7 @@ impl Metrics {
             "webhook_panics",
             "Reviews that were refused because of a panic: a bug in Mooring",
         );
-        let webhook_turned_away = turned_away(&mut registry);
+        let webhook_rejected = rejected(&mut registry);
         registry.register(
             "webhook_certificate_expiry_timestamp_seconds",
             "Expiry time of the certificate that the webhook serves, in seconds since 1970",
@@ -152,7 +152,7 @@ impl Metrics {
             ec2_durations,
             admissions,
             webhook_panics,
-            webhook_turned_away,
+            webhook_rejected,
             certificate_expiry,
             reconcile_errors,
             events_dropped,

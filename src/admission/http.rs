@@ -81,15 +81,15 @@ async fn whole(
     request: HttpRequest,
     next: Next,
 ) -> Response {
-    let turned_away = |shed: Shed| {
+    let rejected = |shed: Shed| {
         let response = shed.into_response();
-        metrics.webhook_turned_away(response.status().as_u16());
+        metrics.webhook_rejected(response.status().as_u16());
         response
     };
     let (parts, body) = request.into_parts();
     let received = match limits.receive(body).await {
         Ok(received) => received,
-        Err(shed) => return turned_away(shed),
+        Err(shed) => return rejected(shed),
     };
     let _answering = parts
         .extensions
@@ -97,7 +97,7 @@ async fn whole(
         .map(Following::begin);
     let (body, _permits) = match limits.admit(received) {
         Ok(admitted) => admitted,
-        Err(shed) => return turned_away(shed),
+        Err(shed) => return rejected(shed),
     };
     next.run(HttpRequest::from_parts(parts, Body::from(body)))
         .await
@@ -113,7 +113,7 @@ async fn in_time(
     let answered = tokio::time::timeout(time, next.run(request)).await;
     answered.unwrap_or_else(|_| {
         let late = StatusCode::GATEWAY_TIMEOUT;
-        metrics.webhook_turned_away(late.as_u16());
+        metrics.webhook_rejected(late.as_u16());
         tracing::warn!(path, ?time, "a review was not answered in time");
         (late, format!("not answered within {time:?}: try again")).into_response()
     })

@@ -83,17 +83,17 @@ pub(super) fn failovers(registry: &mut Registry) -> Histograms<1> {
 }
 
 /// Reviews without a verdict, by code of the answer. Those that the API server can receive exist from the start.
-pub(super) fn turned_away(registry: &mut Registry) -> Family<Labels<1>, Counter> {
-    let turned_away = family(
+pub(super) fn rejected(registry: &mut Registry) -> Family<Labels<1>, Counter> {
+    let rejected = family(
         registry,
-        "webhook_turned_away",
+        "webhook_rejected",
         "Reviews without a verdict, by HTTP code of the answer: 429 (too many at a time), 413 (too large), 504 (too \
          slow) or 400 (broken off)",
     );
     for code in ["413", "429", "504"] {
-        drop(turned_away.get_or_create(&[("code", code.to_owned())]));
+        drop(rejected.get_or_create(&[("code", code.to_owned())]));
     }
-    turned_away
+    rejected
 }
 
 /// A counter without labels, which exists from the start.

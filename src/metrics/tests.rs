@@ -34,7 +34,7 @@ fn every_promised_name_is_written() {
         "mooring_ec2_request_duration_seconds_count{action=\"AssignPrivateIpAddresses\"} 1",
         "mooring_admission_duration_seconds_count{webhook=\"mutate-pod\",allowed=\"true\"} 1",
         "mooring_webhook_panics_total 0",
-        "mooring_webhook_turned_away_total{code=\"429\"} 0",
+        "mooring_webhook_rejected_total{code=\"429\"} 0",
         "mooring_webhook_certificate_expiry_timestamp_seconds 1800000000",
         "mooring_reconcile_errors_total{reason=\"Conflict\"} 1",
         "mooring_events_dropped_total 1",

@@ -18,9 +18,9 @@ impl Metrics {
     }
 
     /// Counts a review that was answered with this HTTP code instead of a verdict.
-    pub fn webhook_turned_away(&self, code: u16) {
+    pub fn webhook_rejected(&self, code: u16) {
         self.0
-            .webhook_turned_away
+            .webhook_rejected
             .get_or_create(&[("code", code.to_string())])
             .inc();
     }

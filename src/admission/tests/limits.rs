@@ -95,7 +95,7 @@ async fn reviews_without_a_verdict_are_counted_by_the_code_of_the_answer() {
     post(&late, "/mutate/pod", asked()).await;
     let counted = metrics.encode().unwrap();
     for (code, count) in [(429, 2), (413, 1), (504, 1)] {
-        let line = format!("mooring_webhook_turned_away_total{{code=\"{code}\"}} {count}");
+        let line = format!("mooring_webhook_rejected_total{{code=\"{code}\"}} {count}");
         assert!(counted.contains(&line), "{line} is not in\n{counted}");
     }
 }
