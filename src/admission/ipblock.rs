@@ -109,7 +109,7 @@ fn changed(old: &IpBlock, new: &IpBlock, snapshot: &Snapshot) -> Verdict {
         return Err(Denial::new(
             DenyReason::Invalid,
             format!("spec.subnetID of IPBlock \"{name}\" cannot be changed"),
-            "make another block for the other subnet",
+            "create another block for the other subnet",
         ));
     }
     match old.spec.range() {

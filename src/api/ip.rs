@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Route, names};
 
-/// What an IP is to be.
+/// The desired state of an IP.
 #[derive(
     CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize,
 )]
@@ -27,8 +27,8 @@ use super::{Route, names};
     category = "staticip",
     status = "IpStatus",
     derive = "PartialEq",
-    doc = "An IP is a static address that belongs to a pod: it is put on the network interface of \
-           the node where the pod with the annotation ip.wgtwo.com/ip runs, and follows it.",
+    doc = "An IP is a static address that belongs to a pod: it is assigned to the network interface of \
+           the node where the pod with the annotation ip.wgtwo.com/ip runs, and moves with the pod.",
     selectable = ".spec.address",
     selectable = ".status.address",
     selectable = ".status.node",
@@ -78,14 +78,14 @@ pub struct IpSpec {
     )]
     pub address: Option<String>,
 
-    /// The name of the IPBlock that the address lies in. It may be left out when the address is
-    /// given and lies in exactly one block.
+    /// The name of the IPBlock that contains the address. It can be left out if the address is given and is in exactly
+    /// one block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63))]
     pub block: Option<String>,
 
-    /// How the address moves to another node. With false it is taken off the old network interface
-    /// before it is put on the new one, and EC2 refuses whatever would steal it. With true one call
+    /// How the address moves to another node. With false it is unassigned from the old network interface before it is
+    /// assigned to the new one, and EC2 refuses a call that would take it from another interface. With true one call
     /// moves it: faster, and without that refusal.
     #[serde(default)]
     pub reassign: bool,
@@ -109,7 +109,7 @@ pub struct IpSpec {
     pub routes: Vec<Route>,
 }
 
-/// What an IP is now.
+/// The observed state of an IP.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IpStatus {
@@ -133,8 +133,8 @@ pub struct IpStatus {
     #[serde(default, rename = "podUID", skip_serializing_if = "Option::is_none")]
     pub pod_uid: Option<String>,
 
-    /// What tells the present claim from every other one: a new value with each. The node part says for which claim
-    /// it has programmed the address.
+    /// Identifies the present claim: each claim has a new value. The node part says for which claim it has programmed
+    /// the address.
     #[serde(default, rename = "claimID", skip_serializing_if = "Option::is_none")]
     pub claim_id: Option<String>,
 
@@ -147,8 +147,8 @@ pub struct IpStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
 
-    /// The EC2 instance where the address is or is meant to go. It counts where a node's name is
-    /// used again for another machine.
+    /// The EC2 instance where the address is or is meant to go. It distinguishes two machines that use the same node
+    /// name in sequence.
     #[serde(
         default,
         rename = "instanceID",
@@ -177,13 +177,13 @@ pub struct IpStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<Workload>,
 
-    /// Where the address was put before and may still be, the oldest first. Whatever is not listed
-    /// here is not Mooring's to take off.
+    /// Where the address was assigned before and may still be, the oldest first. Mooring does not unassign an address
+    /// from a former place that is not listed here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 8))]
     pub previous: Vec<Previous>,
 
-    /// When the address last came to another place.
+    /// When the address last moved to another place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_move_time: Option<Time>,
 
@@ -191,15 +191,14 @@ pub struct IpStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 
-    /// A place that EC2 refused for good. It is passed over until there is room or the node has
-    /// another network interface.
+    /// A place that EC2 refused. It is skipped until there is room or the node has another network interface.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<Refused>,
 
-    /// Reserved (the address is this IP's), Attached (it is on the holder's node), Programmed (the node part passes
-    /// packets to the pod; only if the block has spec.node), Verified (the target of the block's probe sees the address;
-    /// nothing waits for it) and Ready (reserved; if a pod holds it, attached, and
-    /// programmed where the block asks for it), each with a message that says what to do next.
+    /// Reserved (the address is reserved for this IP), Attached (it is on the holder's node), Programmed (the node
+    /// part passes packets to the pod; only if the block has spec.node), Verified (the target of the block's probe
+    /// sees the address; Ready does not depend on it) and Ready (reserved; if a pod holds it, attached, and programmed
+    /// where the block asks for it), each with a message that says what to do next.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
@@ -215,11 +214,11 @@ pub struct Workload {
     pub uid: String,
 }
 
-/// A place where an address was put before.
+/// A place where an address was assigned before.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Previous {
-    /// The address: another than the present one after an edit.
+    /// The address. After an edit of the spec it differs from the present one.
     pub address: String,
     /// The network interface that may still have it.
     #[serde(rename = "networkInterfaceID")]
@@ -239,7 +238,7 @@ pub struct Previous {
     pub pod_uid: Option<String>,
 }
 
-/// A place that EC2 refused for good.
+/// A place that EC2 refused.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Refused {
@@ -249,7 +248,7 @@ pub struct Refused {
     /// The network interface that was refused.
     #[serde(rename = "networkInterfaceID")]
     pub network_interface_id: String,
-    /// Why, in a word.
+    /// The reason, as one word.
     pub reason: String,
 }
 

@@ -18,7 +18,7 @@ use super::length::length;
 /// `spec.failoverAfter` where it is left out.
 const FAILOVER_AFTER: &str = "30s";
 
-/// What an `IPBlock` is to be.
+/// The desired state of an IPBlock.
 #[derive(
     CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize,
 )]
@@ -37,7 +37,7 @@ const FAILOVER_AFTER: &str = "30s";
     printcolumn(name = "CIDR", type_ = "string", json_path = ".spec.cidr",
         description = "The range"),
     printcolumn(name = "Subnet", type_ = "string", json_path = ".spec.subnetID",
-        description = "The EC2 subnet that the range lies in"),
+        description = "The EC2 subnet that contains the range"),
     printcolumn(name = "Capacity", type_ = "integer", json_path = ".status.capacity",
         description = "How many addresses can be reserved in all"),
     printcolumn(name = "Reserved", type_ = "integer", json_path = ".status.reserved",
@@ -85,20 +85,20 @@ pub struct IpBlockSpec {
     )]
     pub excluded: Vec<String>,
 
-    /// The EC2 subnet that the range lies in. It cannot be changed: make another block.
+    /// The EC2 subnet that contains the range. It cannot be changed: create another block.
     #[serde(rename = "subnetID")]
     #[schemars(length(max = 24))]
     #[x_kube(
         validation = Rule::new("self == oldSelf")
-            .message("the subnet cannot be changed: make another block"),
+            .message("the subnet cannot be changed: create another block"),
         validation = Rule::new("self.matches('^subnet-([0-9a-f]{8}|[0-9a-f]{17})$')")
             .message("must be the id of a subnet, such as subnet-0123456789abcdef0")
     )]
     pub subnet_id: String,
 
-    /// The nodes whose network interfaces may carry the addresses, by labels that an administrator
-    /// keeps. Left out: Mooring labels the nodes that can, with ip.wgtwo.com.node-restriction.kubernetes.io/ and the block's
-    /// name, and steers pods by that label.
+    /// The nodes whose network interfaces may carry the addresses, by labels that an administrator maintains. Left
+    /// out: Mooring labels the nodes that can, with ip.wgtwo.com.node-restriction.kubernetes.io/ and the block's name,
+    /// and adds a node affinity for that label to pods.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_selector: Option<NodeSelector>,
 
@@ -119,8 +119,8 @@ pub struct IpBlockSpec {
     )]
     pub allowed_namespaces: Option<Vec<String>>,
 
-    /// How long a node may be away before an address leaves a pod that is being deleted there, such
-    /// as 30s or 2m. It comes on top of the time that Kubernetes takes to notice, about 50 s.
+    /// How long a node may be away before an address leaves a pod that is being deleted there, such as 30s or 2m. It
+    /// is added to the time that Kubernetes needs to detect the failure, about 50 s.
     #[serde(default = "failover_after")]
     #[schemars(length(max = 16))]
     #[x_kube(
@@ -143,7 +143,7 @@ pub struct IpBlockSpec {
     pub fast_failover: bool,
 
     /// What the node part (mooring node) does for the addresses of the block. Left out: nothing; EC2 delivers the
-    /// packets to the node, and what they meet there is up to you.
+    /// packets to the node, and your host configuration handles them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node: Option<NodeSpec>,
 }
@@ -173,17 +173,16 @@ pub struct NodeSelector {
     pub match_labels: BTreeMap<String, String>,
 }
 
-/// What an `IPBlock` is now.
+/// The observed state of an IPBlock.
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IpBlockStatus {
-    /// The subnet's CIDRs, as EC2 tells them. AWS keeps the first four addresses and the last one
-    /// of each for itself.
+    /// The subnet's CIDRs, from EC2. AWS reserves the first four addresses and the last one of each.
     #[serde(default, rename = "subnetCIDRs", skip_serializing_if = "Vec::is_empty")]
     pub subnet_cidrs: Vec<String>,
 
-    /// How many addresses can be reserved in all: the range within its subnet, without the excluded
-    /// addresses and AWS's own.
+    /// How many addresses can be reserved in all: the range within its subnet, without the excluded addresses and
+    /// those that AWS reserves.
     #[serde(default)]
     pub capacity: i64,
 

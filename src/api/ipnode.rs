@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{CustomResource, KubeSchema};
 use serde::{Deserialize, Serialize};
 
-/// Nothing: the node part reports, and is told nothing here.
+/// Empty: the node part only reports, in the status.
 #[derive(
     CustomResource, KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize,
 )]
@@ -23,8 +23,8 @@ use serde::{Deserialize, Serialize};
     category = "staticip",
     status = "IpNodeStatus",
     derive = "PartialEq",
-    doc = "An IPNode is what the node part (mooring node) of the node of that name has programmed. It is written \
-           by the node part alone.",
+    doc = "An IPNode shows what the node part (mooring node) of the node with the same name has programmed. Only \
+           the node part writes it.",
     printcolumn(
         name = "Version",
         type_ = "string",
@@ -55,7 +55,7 @@ pub struct IpNodeStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 
-    /// When the node part last reported. One that is silent for much longer than 30 s is away.
+    /// When the node part last reported. A node part that has not reported for much longer than 30 s counts as away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat_time: Option<Time>,
 
@@ -82,8 +82,8 @@ pub struct ProgrammedAddress {
     /// The claim that it is programmed for: claimID of the IP's status.
     pub claim: String,
 
-    /// Programmed: packets pass. Waiting: something that others have to do is missing. Failed: it cannot be
-    /// programmed as things are. Unsupported: the network of the node bypasses netfilter for this pod.
+    /// Programmed: packets pass. Waiting: something that the node part does not do itself is missing. Failed: it
+    /// cannot be programmed as things are. Unsupported: the network of the node bypasses netfilter for this pod.
     pub state: String,
 
     /// What is missing, and what to do next.
@@ -99,10 +99,10 @@ pub struct ProgrammedAddress {
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProbedAddress {
-    /// The target, as the block names it.
+    /// The target, as in the spec of the block.
     pub target: String,
 
-    /// The source address that the target saw. Left out: it did not say.
+    /// The source address that the target saw. Left out: the target did not send one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed: Option<String>,
 

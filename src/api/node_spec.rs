@@ -83,7 +83,7 @@ pub enum NodeSpecError {
     Via(String),
     /// A route that has no effect.
     #[error(
-        "the route to {to} lies within the internal network {internal}, which never sees the address"
+        "the route to {to} is within the internal network {internal}, which never sees the address"
     )]
     Internal {
         /// The route.

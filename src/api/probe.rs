@@ -24,8 +24,9 @@ const LONGEST: Duration = Duration::from_hours(1);
 #[derive(KubeSchema, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Probe {
-    /// Where the program answers, as host:port. The host is an IPv4 address, or a name that the cluster resolves.
-    /// It has to lie in the routes. The program sends the source address of each TCP connection as text with a newline.
+    /// Where the program answers, as host:port. The host is an IPv4 address, or a name that the cluster resolves. It
+    /// must be in one of the routes. The program sends the source address of each TCP connection as text with a
+    /// newline.
     #[schemars(length(max = 259))]
     #[x_kube(
         validation = Rule::new("self.matches('^[A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?:[0-9]{1,5}$')")
@@ -67,12 +68,12 @@ pub enum ProbeError {
     Interval(String),
     /// Packets to the target never leave with the address.
     #[error(
-        "probe.target {0} lies in no route, so that nothing leaves for it with the address: add a route that contains it"
+        "probe.target {0} is in no route, so that no packet to it leaves with the address: add a route that contains it"
     )]
     NotRouted(Ipv4Addr),
     /// Packets to the target never leave with the address.
     #[error(
-        "probe.target {target} lies within the internal network {internal}, which never sees the address"
+        "probe.target {target} is within the internal network {internal}, which never sees the address"
     )]
     Internal {
         /// The address of the target.

@@ -125,7 +125,7 @@ async fn a_node_selector_must_have_valid_labels(scene: &Scene) {
     };
     // Only the webhook checks the syntax of the keys, not the schema.
     let said = choose("a b").await;
-    said.rejected(&["the key \"a b\", which no label can have", &block]);
+    said.rejected(&["the key \"a b\", which is not a valid label key", &block]);
     choose(&format!(
         "ip.wgtwo.com.node-restriction.kubernetes.io/{block}"
     ))

@@ -56,7 +56,7 @@ pub fn the_partner_sees_the_address_of_a_pod(backend: Backend) {
     // If no packets to the target leave with the address, no connection is opened.
     part.show(with_probe(objects.clone(), "192.0.2.9:7001"));
     let said = says(node, &part, |said| {
-        said.message.contains("nothing leaves for it")
+        said.message.contains("no packet to it leaves")
     });
     assert!(said.message.contains("192.0.2.9"), "{said:?}");
     part.show(with_probe(objects.clone(), ECHO));

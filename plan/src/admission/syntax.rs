@@ -79,8 +79,8 @@ pub fn check_namespaces<'a>(
     Err(Denial::new(
         DenyReason::Invalid,
         format!(
-            "spec.allowedNamespaces of {object} has \"{name}\", which is no namespace's name (lower-case letters, \
-             digits and \"-\")"
+            "spec.allowedNamespaces of {object} has \"{name}\", which is not a valid namespace name (lower-case \
+             letters, digits and \"-\")"
         ),
         way_out,
     ))
@@ -97,17 +97,17 @@ pub fn check_node_labels(
     for (key, value) in labels {
         let (wrong, way_out) = if is_ours(key) {
             (
-                format!("the label {key}, which is Mooring's own"),
+                format!("the label {key}, which Mooring manages"),
                 "leave spec.nodeSelector out, and Mooring labels the nodes; or choose them by labels of your own",
             )
         } else if !is_label_key(key) {
             (
-                format!("the key \"{key}\", which no label can have"),
-                "write a label's key as it stands on the nodes: kubectl get nodes --show-labels",
+                format!("the key \"{key}\", which is not a valid label key"),
+                "use the key of a label of the nodes: kubectl get nodes --show-labels",
             )
         } else if !value.is_empty() && !is_label_word(value) {
             (
-                format!("{key}: \"{value}\", which is no label's value"),
+                format!("{key}: \"{value}\", which is not a valid label value"),
                 "write at most 63 letters, digits, \"-\", \"_\" and \".\", with a letter or digit at both ends",
             )
         } else {
@@ -138,7 +138,7 @@ pub fn check_take_from(ip: &dyn fmt::Display, given: &str) -> Result<(), Denial>
     Err(Denial::new(
         DenyReason::Invalid,
         format!(
-            "annotation ip.wgtwo.com/take-from of {ip} is \"{given}\", which is no network interface's id"
+            "annotation ip.wgtwo.com/take-from of {ip} is \"{given}\", which is not the id of a network interface"
         ),
         "write the id of the interface that the address may be taken from, such as eni-0123456789abcdef0",
     ))

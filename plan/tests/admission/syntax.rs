@@ -75,11 +75,11 @@ fn a_node_selector_has_only_valid_labels() {
         too_long.as_str(),
         format!("{}a/a", part.repeat(5)).as_str(),
     ] {
-        let words = format!("{said}the key \"{key}\", which no label can have");
+        let words = format!("{said}the key \"{key}\", which is not a valid label key");
         refused(label(key, "x"), Invalid, &[&words]);
     }
     for value in ["a b", "-a", "a_", "a/b", too_long.as_str()] {
-        let words = format!("{said}role: \"{value}\", which is no label's value");
+        let words = format!("{said}role: \"{value}\", which is not a valid label value");
         refused(label("role", value), Invalid, &[&words]);
     }
 }
@@ -91,7 +91,7 @@ fn a_node_selector_has_no_label_of_mooring() {
         "ip.wgtwo.com/ip",
         "other.ip.wgtwo.com/x",
     ] {
-        let words = [key, "Mooring's own", "leave spec.nodeSelector out"];
+        let words = [key, "Mooring manages", "leave spec.nodeSelector out"];
         let denial = refused(label(key, ""), Invalid, &words);
         assert!(!denial.is_from_cache(), "the request alone decides");
     }

@@ -72,7 +72,7 @@ fn an_invalid_namespace_name_is_refused() {
     let wrong = Some(named(&["shop", "Default"]));
     refused_when_it_is_new(
         of_ip(|ip| ip.spec.allowed_namespaces.clone_from(&wrong)),
-        "spec.allowedNamespaces of IP \"partner-b\" has \"Default\", which is no namespace's name",
+        "spec.allowedNamespaces of IP \"partner-b\" has \"Default\", which is not a valid namespace name",
     );
     refused_when_it_is_new(
         of_block(|block| block.spec.allowed_namespaces.clone_from(&wrong)),
@@ -92,15 +92,15 @@ fn a_node_selector_needs_valid_labels_that_are_not_ours() {
     };
     refused_when_it_is_new(
         chosen("a b", "x"),
-        "the key \"a b\", which no label can have",
+        "the key \"a b\", which is not a valid label key",
     );
     refused_when_it_is_new(
         chosen("role", "a b"),
-        "role: \"a b\", which is no label's value",
+        "role: \"a b\", which is not a valid label value",
     );
     refused_when_it_is_new(
         chosen("ip.wgtwo.com.node-restriction.kubernetes.io/home", ""),
-        "ip.wgtwo.com.node-restriction.kubernetes.io/home, which is Mooring's own",
+        "ip.wgtwo.com.node-restriction.kubernetes.io/home, which Mooring manages",
     );
     let (create, edit, _) = chosen("role", "edge");
     accepts_silently(create);
@@ -194,11 +194,11 @@ fn a_probe_whose_target_never_sees_the_address_is_refused() {
     assert!(create.is_ok() && edit.is_ok(), "{create:?} {edit:?}");
     refused_when_it_is_new(
         probed("192.0.2.7:7000"),
-        "probe.target 192.0.2.7 lies in no route, so that nothing leaves for it with the address: add a route",
+        "probe.target 192.0.2.7 is in no route, so that no packet to it leaves with the address: add a route",
     );
     refused_when_it_is_new(
         probed("10.1.2.3:7000"),
-        "probe.target 10.1.2.3 lies within the internal network 10.0.0.0/8",
+        "probe.target 10.1.2.3 is within the internal network 10.0.0.0/8",
     );
 }
 
@@ -234,7 +234,7 @@ fn an_internal_route_is_refused_and_a_useless_one_warned_of() {
     };
     refused_when_it_is_new(
         verdict_in(&asking, "10.1.0.0/16"),
-        "spec.routes of IP \"partner-b\": the route to 10.1.0.0/16 lies within the internal network 10.0.0.0/8",
+        "spec.routes of IP \"partner-b\": the route to 10.1.0.0/16 is within the internal network 10.0.0.0/8",
     );
     let (create, edit, _) = verdict_in(&asking, "198.51.100.0/24");
     accepts_silently(create);

@@ -31,7 +31,7 @@ pub enum AttemptError {
     NoAddress(String),
     /// Packets to the target never leave with the address.
     #[error(
-        "{target} is {to}, and nothing leaves for it with the address: it has to lie in a route of the block or of the \
+        "{target} is {to}, and no packet to it leaves with the address: it must be in a route of the block or of the \
          IP, and in no internal network"
     )]
     NotRouted {
