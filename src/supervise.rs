@@ -69,7 +69,7 @@ pub enum Died {
         source: JoinError,
     },
     /// A task ended without being stopped.
-    #[error("{task} ended by itself")]
+    #[error("{task} ended unexpectedly")]
     Ended {
         /// The name of the task.
         task: &'static str,
@@ -83,7 +83,7 @@ pub enum Died {
         limit: Duration,
     },
     /// A second signal arrived during the shutdown.
-    #[error("ended at once at a second signal")]
+    #[error("shutdown was forced by a second signal")]
     ForcedShutdown,
 }
 
@@ -124,7 +124,7 @@ impl Tasks {
         let all = async {
             while let Some(ended) = self.next().await {
                 if let Err(died) = ended {
-                    tracing::error!(error = chain(&died), "a task did not end well");
+                    tracing::error!(error = chain(&died), "a task failed during the shutdown");
                     first = std::mem::replace(&mut first, Ok(())).and(Err(died));
                 }
             }
@@ -208,14 +208,14 @@ impl Supervisor {
     pub async fn run(mut self, mut signals: mpsc::Receiver<&'static str>) -> Result<(), Died> {
         let died = tokio::select! {
             Some(signal) = signals.recv() => {
-                tracing::info!(signal, "asked to end");
+                tracing::info!(signal, "shutdown requested");
                 None
             }
             died = self.deciding.first_death() => Some(died),
             died = self.serving.first_death() => Some(died),
         };
         if let Some(died) = &died {
-            tracing::error!(error = chain(died), "a task died: ending the process");
+            tracing::error!(error = chain(died), "a task failed: ending the process");
         }
         self.readiness.set(Part::Running, false);
         let ended = tokio::select! {
@@ -227,7 +227,7 @@ impl Supervisor {
 
     async fn end(&mut self) -> Result<(), Died> {
         let decided = self.deciding.end(self.times.deciding).await;
-        tracing::info!(drain = ?self.times.drain, "the deciding has ended, the webhook drains");
+        tracing::info!(drain = ?self.times.drain, "the controller has stopped; draining the webhook");
         let served = tokio::select! {
             () = tokio::time::sleep(self.times.drain) => self.serving.end(self.times.closing).await,
             died = self.serving.first_death() => {

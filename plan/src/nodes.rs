@@ -242,8 +242,8 @@ impl Facts {
             return None;
         }
         let message = format!(
-            "the permission ec2:DescribeInstanceStatus is missing: fast failover of node {name} goes by the state of \
-             its instance alone. Add it to the policy of the role"
+            "the permission ec2:DescribeInstanceStatus is missing: fast failover of node {name} uses only the state of \
+             its instance. Add it to the policy of the role"
         );
         let on = Regarding::Node(name.clone(), seen.node.uid.clone());
         Some(notice(on, Reason::AccessDenied, message))

@@ -91,7 +91,7 @@ pub trait ClusterReader: Rights {
 pub(super) fn unavailable(why: &str) -> Denial {
     Denial::new(
         DenyReason::Unavailable,
-        format!("Mooring could not ask the API server for what it needs to decide ({why})"),
+        format!("Mooring could not read from the API server what it needs to decide ({why})"),
         "try again in a moment",
     )
 }
@@ -109,7 +109,7 @@ pub(super) fn late(called: &str, dependencies: &Dependencies) -> Denial {
                 || "all IPs and IPBlocks".to_owned(),
                 |address| format!("all IPs, if no IPAddress names the owner of {address}"),
             ),
-            "try again when the API server has less to do: \
+            "try again when the API server has less load: \
              time kubectl get --raw '/apis/ip.wgtwo.com/v1alpha1/ips?limit=500' shows how long it needs for 500 IPs",
         ),
     };

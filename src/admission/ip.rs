@@ -90,7 +90,7 @@ fn routed(old: Option<&Ip>, new: &Ip, block: &str, snapshot: &Snapshot) -> Verdi
         Err(error) => Err(Denial::new(
             DenyReason::Invalid,
             format!("spec.routes of IP \"{}\": {error}", name(new)),
-            "give networks that do not lie within spec.node.internal of the IPBlock",
+            "give networks that are not within spec.node.internal of the IPBlock",
         )),
     }
 }
@@ -193,7 +193,7 @@ fn exchange(ip: &Ip, desired: Option<Address>) -> Option<String> {
     let (status, from, to) = (ip.status.as_ref()?, ip.reserved_address()?, desired?);
     (from != to).then(|| {
         format!(
-            "{from} will be taken off pod {} and {to} put in its place: connections over {from} break, and the pod \
+            "{from} will be unassigned from pod {} and replaced by {to}: connections over {from} break, and the pod \
              is NotReady meanwhile",
             status.pod.as_deref().unwrap_or_default()
         )
@@ -204,7 +204,7 @@ fn leaving(ip: &Ip) -> Option<String> {
     let holder = ip.holder()?;
     let address = ip.status.as_ref()?.address.as_deref().unwrap_or_default();
     Some(format!(
-        "IP \"{}\" is held by pod {holder}: address {address} will be taken off, and the pod becomes NotReady",
+        "IP \"{}\" is held by pod {holder}: address {address} will be unassigned, and the pod becomes NotReady",
         name(ip)
     ))
 }

@@ -64,7 +64,7 @@ impl IntoResponse for Shed {
             Self::TooLarge => (StatusCode::PAYLOAD_TOO_LARGE, text).into_response(),
             Self::Broken(_) => (StatusCode::BAD_REQUEST, text).into_response(),
             Self::Full => {
-                tracing::warn!("a review was turned away: there are too many at a time");
+                tracing::warn!("a review was rejected: there are too many at a time");
                 let later = [(header::RETRY_AFTER, "1")];
                 (StatusCode::TOO_MANY_REQUESTS, later, text).into_response()
             }

@@ -62,8 +62,8 @@ pub fn uid_of(body: &[u8]) -> String {
 pub fn fault() -> Denial {
     Denial::new(
         DenyReason::Fault,
-        "Mooring failed to decide, by a fault of its own",
-        "report it with the webhook's log, which says where it was",
+        "Mooring failed to decide because of an internal error",
+        "report it with the log of the webhook, which names the place in the code",
     )
 }
 
@@ -206,6 +206,6 @@ fn unwritable(error: &dyn std::error::Error) -> Denial {
     Denial::new(
         DenyReason::Unavailable,
         format!("the changes to the object cannot be written ({error})"),
-        "report this as a fault of Mooring",
+        "report this as a bug of Mooring",
     )
 }

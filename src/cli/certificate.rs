@@ -128,7 +128,7 @@ impl Args {
             }
             CertificateNotice::Refused(error) => {
                 let error = chain(&error);
-                tracing::warn!(error, "the webhook's certificate was not taken");
+                tracing::warn!(error, "the webhook's certificate was rejected");
                 of_server.warn("CertificateRefused", error);
             }
         };
@@ -153,7 +153,7 @@ impl Args {
         let clients = serving.clients(interval, move |notice| {
             if let CertificateNotice::Refused(error) = notice {
                 let error = chain(&error);
-                tracing::warn!(error, "the CA of clients was not taken");
+                tracing::warn!(error, "the CA of clients was rejected");
                 of_clients.warn("ClientCaRefused", error);
             }
         });
@@ -175,7 +175,7 @@ impl Args {
                 );
             }
             Trust::Ended => {
-                let note = "the certificate that is served has ended";
+                let note = "the serving certificate has expired";
                 tracing::warn!("{note}");
                 ready.set(Part::Trust, false);
                 events.warn("CertificateNotTrusted", note.to_owned());

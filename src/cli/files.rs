@@ -21,7 +21,7 @@ pub fn raise() -> Option<u64> {
         tracing::warn!(
             current,
             enough = ENOUGH,
-            "few files may be open: a crowd of connections may leave none for requests of our own"
+            "the limit of open files is low: many connections can leave none for Mooring's own requests"
         );
     }
     current

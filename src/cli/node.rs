@@ -121,7 +121,7 @@ async fn start(args: Args, settings: NodeSettings) -> Result<(), BoxError> {
             Ok(())
         }
         ended = tasks.join_next() => match ended {
-            Some(ended) => Err(format!("{} ended by itself", ended??).into()),
+            Some(ended) => Err(format!("{} ended unexpectedly", ended??).into()),
             None => Ok(()),
         },
     }

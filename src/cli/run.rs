@@ -78,7 +78,7 @@ pub struct Args {
     /// Rate of the token bucket, in calls per second. EC2 allows an account 5
     #[arg(long, env = "MOORING_EC2_PER_SECOND", default_value_t = 5, value_parser = value_parser!(u64).range(1..))]
     ec2_per_second: u64,
-    /// How long the webhook continues to answer after the controller has ended
+    /// How long the webhook continues to answer after the controller has stopped
     #[arg(long, env = "MOORING_DRAIN", default_value = "5s", value_parser = duration)]
     drain: Duration,
     /// Value of --default-not-ready-toleration-seconds of the API server
@@ -96,7 +96,7 @@ pub struct Args {
 /// Lease timings that contradict each other.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the Lease's times must grow: --lease-retry-period {retry:?} < --lease-renew-deadline {renew:?} < \
+    "the Lease times must increase: --lease-retry-period {retry:?} < --lease-renew-deadline {renew:?} < \
      --lease-duration {duration:?}"
 )]
 struct InvalidLeaseTimings {
@@ -174,7 +174,7 @@ async fn start(args: Args) -> Result<(), BoxError> {
         )
         .await?;
     } else {
-        tracing::info!("no reviews are answered here (--webhook=false)");
+        tracing::info!("this process answers no reviews (--webhook=false)");
         for part in [Part::Caches, Part::Webhook, Part::Certificate, Part::Trust] {
             readiness.set(part, true);
         }
@@ -182,7 +182,7 @@ async fn start(args: Args) -> Result<(), BoxError> {
     if args.controller {
         controller(args, clients, caches, &mut supervisor, &readiness, &metrics).await;
     } else {
-        tracing::info!("no decisions are taken here (--controller=false)");
+        tracing::info!("this process runs no controller (--controller=false)");
         readiness.set(Part::Watches, true);
     }
     supervisor.run(signals).await?;
@@ -202,22 +202,18 @@ async fn webhook(
     let certificate = certificate.start(&clients.general, namespace, readiness, metrics)?;
     supervisor.spawn_endless(
         Stage::Serving,
-        "the certificate's keeping",
+        "the certificate renewal",
         certificate.keeping,
     );
-    supervisor.spawn_endless(
-        Stage::Serving,
-        "the look at the CA of clients",
-        certificate.clients,
-    );
-    supervisor.spawn_endless(Stage::Serving, "the look at caBundle", certificate.trust);
+    supervisor.spawn_endless(Stage::Serving, "the client CA reload", certificate.clients);
+    supervisor.spawn_endless(Stage::Serving, "the caBundle check", certificate.trust);
 
     if !args.controller {
         let watch = caches.clone().watch(clients.general.clone());
         supervisor.spawn_endless(Stage::Serving, "the webhook's watches", watch);
     }
     let (ready, filled) = (readiness.clone(), caches.clone());
-    supervisor.spawn_endless(Stage::Serving, "the wait for the caches", async move {
+    supervisor.spawn_endless(Stage::Serving, "the cache synchronization", async move {
         filled.filled().await;
         ready.set(Part::Caches, true);
         std::future::pending::<()>().await;

@@ -22,7 +22,7 @@ pub enum Error {
         source: JoinError,
     },
     /// A task that must not end has ended.
-    #[error("{task} ended by itself")]
+    #[error("{task} ended unexpectedly")]
     Ended {
         /// The name of the task.
         task: &'static str,

@@ -105,7 +105,7 @@ impl LeaderElector {
             .await
             .is_err()
         {
-            tracing::warn!("the lease could not be given back in time and will expire");
+            tracing::warn!("the lease could not be released in time and will expire");
         }
     }
 
@@ -145,7 +145,7 @@ impl LeaderElector {
             };
             let begun = self.clock.now();
             if let LeaseAnswer::Wrote(_) = self.carry_out(&step).await {
-                tracing::info!("gave the lease back");
+                tracing::info!("released the lease");
                 return;
             }
             let answer = self.carry_out(&LeaseStep::Read).await;

@@ -103,7 +103,7 @@ pub async fn serve(
             tokio::select! {
                 () = slot.evicted().cancelled_owned() => {}
                 ended = connection => if let Err(error) = ended {
-                    tracing::debug!(%error, "a connection for health or metrics ended badly");
+                    tracing::debug!(%error, "a connection for health or metrics ended with an error");
                 }
             }
         });

@@ -110,7 +110,7 @@ pub enum SelfManagedError {
     Making(#[source] rcgen::Error),
     /// There is no webhook configuration, so that no API server connects to the webhook.
     #[error(
-        "there is no webhook configuration named mooring, so that the API server asks no webhook: apply config/webhook"
+        "there is no webhook configuration named mooring, so the API server calls no webhook: apply config/webhook"
     )]
     Unasked,
     /// Another writer changes what this process writes, again and again.

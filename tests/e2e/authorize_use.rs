@@ -293,7 +293,11 @@ async fn pods_are_refused_while_rights_cannot_be_checked(scene: &Scene) {
     let create = ["create", "--as=alice", "--dry-run=server", "-f", "-"];
     let said = scene.cluster().kubectl_with(create, &pod.to_string()).await;
     let said = said.failure();
-    for part in ["could not ask", "the right to use the IP", "try again"] {
+    for part in [
+        "could not read from the API server",
+        "the right to use the IP",
+        "try again",
+    ] {
         assert!(said.contains(part), "{part} is not in: {said}");
     }
 }

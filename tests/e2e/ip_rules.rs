@@ -27,7 +27,7 @@ async fn an_address_must_be_usable_in_its_block(scene: &Scene) {
         let said = scene
             .would_create(&asking(scene, &scene.address(host)))
             .await;
-        let message = said.rejected(&["AWS's own", &scene.subnet.cidr]);
+        let message = said.rejected(&["that AWS reserves in subnet", &scene.subnet.cidr]);
         assert!(message.contains("choose another address"), "{message}");
     }
     for (host, entry) in [(30, scene.address(30)), (42, excluded)] {
@@ -104,7 +104,7 @@ async fn a_change_or_deletion_of_an_attached_ip_is_warned_of(scene: &Scene) {
     let next = scene.address(11);
     let change = json!({"spec": {"address": next}});
     let said = scene.would_change("IP", &ip.name, &change).await;
-    said.warns(&[&ip.address, "will be taken off pod", &pod, &next]);
+    said.warns(&[&ip.address, "will be unassigned from pod", &pod, &next]);
     let said = scene.would_delete("IP", &ip.name).await;
     said.warns(&[&ip.name, "held by pod", &pod, &ip.address]);
     // No warning for a change that moves nothing, and for the deletion of an IP without a holder.
@@ -170,12 +170,12 @@ async fn an_ip_with_invalid_references_is_refused(scene: &Scene) {
 async fn the_block_of_an_ip_must_exist_and_be_clear(scene: &Scene) {
     scene.mooring().await;
     let said = scene.would_create(&asking(scene, "192.0.2.1")).await;
-    said.rejected(&["lies in no IPBlock. There is no IPBlock yet."]);
+    said.rejected(&["is in no IPBlock. There is no IPBlock yet."]);
     let block = scene.block().await;
     let listed = format!("{block} ({})", scene.subnet.cidr);
     let said = scene.would_create(&asking(scene, "192.0.2.1")).await;
     let exist = format!("Existing blocks: {listed}. Use an address of one of them");
-    said.rejected(&["192.0.2.1", "lies in no IPBlock", &exist]);
+    said.rejected(&["192.0.2.1", "is in no IPBlock", &exist]);
     let missing = json!({"address": scene.address(10), "block": "nowhere"});
     let said = scene.would_create(&ip_named("asking", &missing)).await;
     said.rejected(&["IPBlock \"nowhere\", which does not exist", &listed]);
@@ -197,7 +197,7 @@ async fn the_block_of_an_ip_must_exist_and_be_clear(scene: &Scene) {
             crate::harness::scene::SOON,
             async || {
                 let said = scene.would_create(&asking(scene, &scene.address(10))).await;
-                let ambiguous = ["lies in more than one IPBlock", &block, &twin];
+                let ambiguous = ["is in more than one IPBlock", &block, &twin];
                 if ambiguous.iter().all(|part| said.message().contains(part)) {
                     Ok(())
                 } else {

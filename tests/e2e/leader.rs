@@ -86,7 +86,7 @@ async fn on_sigterm_the_lease_is_released(scene: &Scene) {
     expect_given_back(scene).await;
     // A successor waits for this time. The documented limit is 2 s on an otherwise idle machine.
     println!(
-        "an idle leader gave the lease back after {:?}",
+        "an idle leader released the lease after {:?}",
         told.elapsed()
     );
     let ended = replica.process().end(SOON).await;
@@ -117,7 +117,7 @@ async fn on_sigterm_with_a_call_in_flight_the_lease_is_released_after_the_call(s
     first.process().signal("TERM");
     expect_given_back(scene).await;
     println!(
-        "a leader with a call in flight gave the lease back after {:?}",
+        "a leader with a call in flight released the lease after {:?}",
         told.elapsed()
     );
     let ended = first.process().end(SOON).await;

@@ -242,7 +242,7 @@ async fn marks_of_a_running_pod_are_protected(scene: &Scene) {
             marked(uid, "00000000-0000-0000-0000-000000000000"),
             &[uid, as_it_is],
         ),
-        (marked(uid, Value::Null), &[uid, "was taken off"]),
+        (marked(uid, Value::Null), &[uid, "was removed"]),
         (label(Value::Null), &["label ip.wgtwo.com/ip", as_it_is]),
         (
             label(other.name.as_str().into()),

@@ -191,7 +191,7 @@ async fn after_sigterm_it_is_not_ready_and_answers_until_it_has_drained(scene: &
     scene.would_create(&pod).await.accepted();
     // The Lease is released before the drain ends, so that the other replica does not have to wait.
     scene
-        .eventually("the Lease is given back", SOON, async || {
+        .eventually("the Lease is released", SOON, async || {
             let lease = scene.get("Lease", "mooring").await.ok_or("no Lease")?;
             let holder = lease["spec"]["holderIdentity"].as_str().unwrap_or_default();
             if holder.is_empty() {

@@ -99,7 +99,7 @@ async fn a_controller_without_a_webhook_attaches_pods_of_another_webhook(scene: 
     let controller = scene.mooring_with(controller).await;
     let ip = scene.attached_pod().await;
     scene.expect_pod_ready("web").await;
-    assert!(controller.log().contains("no reviews are answered here"));
+    assert!(controller.log().contains("this process answers no reviews"));
     scene.delete("Pod", "web").await;
     scene.expect_detached(&ip).await;
 }

@@ -96,7 +96,7 @@ pub fn block_of<'a>(asked: &Asked, blocks: &'a [KnownBlock]) -> Result<&'a Known
             Err(Denial::from_others(
                 DenyReason::Invalid,
                 format!(
-                    "address {address} of IP \"{}\" lies in no IPBlock. {exist}",
+                    "address {address} of IP \"{}\" is in no IPBlock. {exist}",
                     asked.name
                 ),
                 way_out,
@@ -105,7 +105,7 @@ pub fn block_of<'a>(asked: &Asked, blocks: &'a [KnownBlock]) -> Result<&'a Known
         (Some(one), Some(another)) => Err(Denial::from_others(
             DenyReason::Invalid,
             format!(
-                "address {address} of IP \"{}\" lies in more than one IPBlock",
+                "address {address} of IP \"{}\" is in more than one IPBlock",
                 asked.name
             ),
             format!("give spec.block: \"{}\" or \"{}\"", one.name, another.name),
@@ -116,7 +116,7 @@ pub fn block_of<'a>(asked: &Asked, blocks: &'a [KnownBlock]) -> Result<&'a Known
 /// The existing blocks as text, and what to do if none of them fits.
 fn existing(blocks: &[KnownBlock], way_out: &'static str) -> (String, &'static str) {
     if blocks.is_empty() {
-        let first = "Create one first, whose spec.cidr has the address.";
+        let first = "Create one first, with a spec.cidr that contains the address.";
         return ("There is no IPBlock yet.".into(), first);
     }
     let names = blocks
@@ -166,12 +166,12 @@ fn usable(asked: &Asked, address: Address, block: &KnownBlock) -> Result<(), Den
             format!(
                 "address {address} of IP \"{ip}\" is excluded by IPBlock \"{name}\" ({entry} in spec.excluded)"
             ),
-            "choose another address, or take the entry out of the block's spec.excluded".into(),
+            "choose another address, or remove the entry from the block's spec.excluded".into(),
         ),
         Err(Unusable::ReservedByAws(subnet)) => (
             format!(
-                "address {address} of IP \"{ip}\" is AWS's own: it keeps the first four addresses and the last \
-                 one of subnet {subnet}"
+                "address {address} of IP \"{ip}\" is one of the five addresses that AWS reserves in subnet \
+                 {subnet}: the first four and the last one"
             ),
             "choose another address".into(),
         ),
@@ -220,11 +220,11 @@ fn unused(
         Some(Parent::Ip(name)) if *name == asked.name => return Ok(()),
         Some(Parent::Ip(name)) => (
             format!("IP \"{name}\", which has reserved it"),
-            "choose another address, or wait until that IP has given it back",
+            "choose another address, or wait until that IP has released it",
         ),
         Some(Parent::Else(words)) => (
             words.clone(),
-            "choose another address, or free this one: kubectl get ipaddresses shows whose it is",
+            "choose another address, or free this one: kubectl get ipaddresses shows who uses it",
         ),
     };
     Err(Denial::from_others(

@@ -35,7 +35,7 @@ pub fn check_annotations<'a>(keys: impl IntoIterator<Item = &'a str>) -> Result<
             .map(|letter| letter.to_ascii_lowercase())
             .collect();
         let way_out = WRITTEN.iter().find(|name| **name == letters).map_or_else(
-            || format!("use {PREFIX}ip or {PREFIX}handover, or take it off"),
+            || format!("use {PREFIX}ip or {PREFIX}handover, or remove it"),
             |meant| format!("did you mean {PREFIX}{meant}?"),
         );
         return Err(Denial::new(

@@ -100,8 +100,8 @@ impl Facts {
             return Finding::none("BrakeEngaged", "no unusual number of pods vanished");
         }
         let message = format!(
-            "{} pods that hold addresses vanished without being seen to go: no address is released for it. If they \
-             are really gone, annotate this block with ip.wgtwo.com/release-brake: \"true\"",
+            "{} pods that hold addresses vanished, and the controller did not see their deletion: no address is \
+             released. If these pods are really gone, annotate this block with ip.wgtwo.com/release-brake: \"true\"",
             self.brake_pending(&block.name)
         );
         Finding::with_event("BrakeEngaged", Reason::BrakeEngaged, message)
@@ -214,7 +214,7 @@ fn ready(block: &Block, spec: &BlockSpec, subnet: Option<&SubnetFacts>) -> Findi
         .find_map(|(action, outcome)| Some((action, outcome.filter(|it| it.is_denial())?)));
     if unread_for == Some(Outcome::SubnetNotFound) {
         let message = format!(
-            "EC2 knows no subnet {id} in this account and region: make another block with \
+            "EC2 knows no subnet {id} in this account and region: create another block with \
              the right spec.subnetID, and delete this one"
         );
         return not(Reason::SubnetNotFound, message, true);
@@ -242,7 +242,7 @@ fn ready(block: &Block, spec: &BlockSpec, subnet: Option<&SubnetFacts>) -> Findi
         |cidr: &Cidr| !cidr.contains(&range.network()) && !range.contains(&cidr.network());
     if subnet.cidrs.iter().all(outside) {
         let message = format!(
-            "{range} does not lie in subnet {id}: correct spec.cidr, or make a block with another spec.subnetID"
+            "{range} is not in subnet {id}: correct spec.cidr, or create a block with another spec.subnetID"
         );
         return not(Reason::SubnetMismatch, message, true);
     }
@@ -273,11 +273,11 @@ fn shared_with_cni(
     if shared.is_empty() {
         return Finding::none(
             SHARED_WITH_CNI,
-            "no node's interface is one that the VPC CNI manages",
+            "the VPC CNI manages no interface of the nodes",
         );
     }
     let message = format!(
-        "the VPC CNI may hand addresses of these nodes' interfaces to pods: {}. Tag the interfaces \
+        "the VPC CNI may assign addresses of these nodes' interfaces to pods: {}. Tag the interfaces \
          {NO_MANAGE}=true when they are created, or the subnet {CNI_ROLE}=0 (VPC CNI 1.22) before Mooring starts",
         listed(&shared)
     );
@@ -303,7 +303,7 @@ fn orphaned(
         .map(|(address, on)| format!("{address} on {on}"))
         .collect();
     let message = format!(
-        "no IP explains {}: take it off there, or let an IP of that address have it with the annotation \
+        "no IP explains {}: unassign it there, or let an IP with that address take it by the annotation \
          ip.wgtwo.com/take-from",
         listed(&orphans)
     );

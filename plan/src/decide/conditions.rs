@@ -98,7 +98,7 @@ pub(crate) fn build(
         Attachment::Leaving => (
             false,
             Reason::Detaching,
-            format!("{address} is being taken off; pod {holder} had it"),
+            format!("{address} is being unassigned; pod {holder} had it"),
         ),
     };
     let reserved = match reserved {

@@ -272,7 +272,8 @@ impl Ineligible {
             Self::NodeAway(node) => (
                 Reason::NoEligibleNode,
                 format!(
-                    "node {node} is not ready or not reachable: the address waits for another pod or for the node"
+                    "node {node} is not ready or not reachable: the address waits until the node is ready or \
+                     another pod can hold it"
                 ),
             ),
             Self::NoInstance(node) => (
@@ -302,8 +303,9 @@ impl Ineligible {
             Self::Refused(interface, Reason::AccessDenied) => (
                 Reason::AccessDenied,
                 format!(
-                    "EC2 did not permit what would bring the address to {interface}: the IP's Events name the permission. \
-                     It is tried again after a minute, then ever more seldom; for a new pod at once"
+                    "EC2 denied a call that is needed to assign the address to {interface}: the IP's Events name the \
+                     permission. It is retried after 1, 2 and 4 minutes, then every 8 minutes; for a new pod \
+                     immediately"
                 ),
             ),
             Self::Refused(interface, reason) => (

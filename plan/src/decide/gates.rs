@@ -66,7 +66,7 @@ impl<'a> World<'a> {
         } else {
             (
                 Reason::Released,
-                format!("no pod holds IP {}, as its status has it", self.ip.name),
+                format!("no pod holds IP {}, according to its status", self.ip.name),
             )
         };
         Next::write(Write::Gate(GateWrite {
@@ -86,7 +86,7 @@ impl<'a> World<'a> {
         if matches!(claim.phase, ClaimPhase::Detaching) {
             (
                 Reason::Detaching,
-                format!("IP {} was taken off this pod", self.ip.name),
+                format!("IP {} is being detached from this pod", self.ip.name),
             )
         } else if uid != &claim.uid {
             (
@@ -110,7 +110,7 @@ impl<'a> World<'a> {
             (
                 Reason::Drifted,
                 format!(
-                    "IP {} was not found where it should be and is being put back",
+                    "IP {} was not found where it should be and is being restored",
                     self.ip.name
                 ),
             )

@@ -147,7 +147,7 @@ fn fail_over(
                 holder,
                 Reason::NoEligibleNode,
                 alloc::format!(
-                    "node {} is away and the pod is being deleted: the address waits for a successor. A StatefulSet's \
+                    "node {} is away and the pod is being deleted: the address waits for the next pod. A StatefulSet's \
                      pod is replaced once the Node is deleted, or tainted node.kubernetes.io/out-of-service",
                     target.node
                 ),
@@ -236,7 +236,7 @@ fn drifted(
         notices.push(world.on_ip(
             Reason::DriftRepaired,
             alloc::format!(
-                "{address} was not on {} where it should be: it is put back",
+                "{address} was not on {} where it should be: it is being restored",
                 target.place.interface
             ),
         ));

@@ -75,14 +75,14 @@ impl<'a> World<'a> {
                     (None, _) => {
                         return Err(Unreserved::trouble(
                             Reason::BlockMissing,
-                            format!("{address} lies in no block; {}", names()),
+                            format!("{address} is in no block; {}", names()),
                         ));
                     }
                     (Some(one), Some(other)) => {
                         return Err(Unreserved::trouble(
                             Reason::AmbiguousBlock,
                             format!(
-                                "{address} lies in blocks {} and {}: name one in spec.block",
+                                "{address} is in blocks {} and {}: name one in spec.block",
                                 one.name, other.name
                             ),
                         ));
@@ -275,10 +275,7 @@ fn unusable(block: &Block, spec: &BlockSpec, address: Address, why: Unusable) ->
     match why {
         Unusable::OutsideBlock => Unreserved::trouble(
             Reason::Invalid,
-            format!(
-                "{address} does not lie in block {name} ({})",
-                spec.range.cidr()
-            ),
+            format!("{address} is not in block {name} ({})", spec.range.cidr()),
         ),
         Unusable::Excluded(entry) => Unreserved::trouble(
             Reason::Invalid,
@@ -287,13 +284,13 @@ fn unusable(block: &Block, spec: &BlockSpec, address: Address, why: Unusable) ->
         Unusable::ReservedByAws(subnet) => Unreserved::trouble(
             Reason::Invalid,
             format!(
-                "{address} is one of the five addresses that AWS keeps of subnet {subnet}: choose another"
+                "{address} is one of the five addresses that AWS reserves in subnet {subnet}: choose another"
             ),
         ),
         Unusable::OutsideSubnet => Unreserved::trouble(
             Reason::SubnetMismatch,
             format!(
-                "{address} of block {name} does not lie in its subnet {}: correct the block",
+                "{address} of block {name} is not in its subnet {}: correct the block",
                 spec.subnet
             ),
         ),

@@ -87,23 +87,24 @@ pub(crate) fn foreign(world: &World<'_>, address: Address, on: &InterfaceId) -> 
     Trouble::new(
         Reason::AddressInUse,
         format!(
-            "{address} is on {on}, where Mooring did not put it: take it off there, or let Mooring do so with the \
+            "{address} is on {on}, where Mooring did not assign it: unassign it there, or let Mooring do so with the \
              annotation ip.wgtwo.com/take-from: {on} on this IP"
         ),
     )
 }
 
-/// No call can take the address off that ENI: it is the primary address, or part of a delegated prefix.
+/// No call can unassign the address from that ENI: it is the primary address, or part of a delegated prefix.
 pub(crate) fn kept_for_good(address: Address, kept: Immovable<'_>) -> Trouble {
     let on = kept.on;
     let message = match kept.prefix {
         None => format!(
-            "{address} is the primary address of {on}, which EC2 neither moves nor takes off: choose another address, \
-             or delete {on}. An EC2 subnet CIDR reservation keeps AWS from giving the block's addresses to new interfaces"
+            "{address} is the primary address of {on}, which EC2 neither moves nor unassigns: choose another address, \
+             or delete {on}. An EC2 subnet CIDR reservation prevents AWS from assigning the block's addresses to new \
+             interfaces"
         ),
         Some(prefix) => format!(
-            "{address} lies in prefix {prefix}, which is delegated to {on} as a whole: choose another address, or take \
-             the prefix off {on}. An EC2 subnet CIDR reservation keeps prefixes out of the block's addresses"
+            "{address} is in prefix {prefix}, which is delegated to {on} as a whole: choose another address, or \
+             unassign the prefix from {on}. An EC2 subnet CIDR reservation keeps prefixes out of the block's addresses"
         ),
     };
     Trouble::new(Reason::AddressInUse, message)

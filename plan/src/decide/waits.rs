@@ -16,8 +16,8 @@ pub(crate) fn other_holds(holder: &Pod, waiting: &Pod) -> Notice {
         waiting,
         Reason::ClaimedByOther,
         format!(
-            "pod {} holds the address and keeps it while it lives: this pod waits. Two pods cannot share an IP; give \
-             this one its own",
+            "pod {} holds the address and keeps it until it is deleted: this pod waits. Two pods cannot share an IP; \
+             give this one its own",
             holder.key
         ),
     )

@@ -42,14 +42,14 @@ fn an_ip_outside_of_all_blocks_gets_a_list_of_blocks() {
         block_of(&outside, &blocks()),
         Invalid,
         &[
-            "lies in no IPBlock. Existing blocks: a (203.0.113.0/25), b (203.0.113.128/25). Use an address of one of \
+            "is in no IPBlock. Existing blocks: a (203.0.113.0/25), b (203.0.113.128/25). Use an address of one of \
              them, or create a block first.",
         ],
     );
     refused(
         block_of(&outside, &[]),
         Invalid,
-        &["lies in no IPBlock. There is no IPBlock yet. Create one first,"],
+        &["is in no IPBlock. There is no IPBlock yet. Create one first,"],
     );
     let twice = [blocks(), vec![block("all", "203.0.113.0/24")]].concat();
     refused(
@@ -100,7 +100,7 @@ fn an_unusable_address_of_the_block_is_refused_with_the_reason() {
             "203.0.113.70",
             "is excluded by IPBlock \"a\" (203.0.113.64/26",
         ),
-        ("203.0.113.1", "is AWS's own"),
+        ("203.0.113.1", "that AWS reserves in subnet"),
     ] {
         let result = check(&asked(address, "a"), &blocks, &[], None);
         refused(result, Invalid, &[words]);

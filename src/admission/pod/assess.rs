@@ -57,14 +57,14 @@ fn refuse_per_node(pod: &Pod, called: &Called<'_>) -> Result<(), Denial> {
     let what = if annotation(pod, MIRROR).is_some() || owned_by("Node", "v1") {
         "mirrors a static pod of a node, which cannot follow an address"
     } else if owned_by("DaemonSet", "apps/") {
-        "belongs to a DaemonSet, which has a pod on every node, and an address is on one"
+        "belongs to a DaemonSet, which has a pod on every node, but an address can be on one node only"
     } else {
         return Ok(());
     };
     Err(Denial::new(
         DenyReason::Forbidden,
         format!("pod {called} {what}"),
-        "use a Deployment or a StatefulSet with one replica, or take annotation ip.wgtwo.com/ip off",
+        "use a Deployment or a StatefulSet with one replica, or remove annotation ip.wgtwo.com/ip",
     ))
 }
 
@@ -104,12 +104,12 @@ fn refuse_excluded_label(
         DenyReason::Forbidden,
         format!(
             "pod {called} may not run on nodes labelled {key}={value}, and those are the nodes of IPBlock \"{}\", \
-             which IP \"{}\" lies in",
+             which contains IP \"{}\"",
             resolved.block_name(),
             resolved.ip_name()
         ),
         format!(
-            "take what is said of {key} out of the pod's nodeSelector and node affinity, or name an IP of another block"
+            "remove label {key} from the pod's nodeSelector and node affinity, or name an IP of another block"
         ),
     ))
 }
@@ -161,7 +161,7 @@ fn refuse_foreign_node(
                 return Ok(());
             };
             format!(
-                "which has no label {key}={value} and so is no node of IPBlock \"{}\"",
+                "which has no label {key}={value} and so is not a node of IPBlock \"{}\"",
                 resolved.block_name()
             )
         }
@@ -169,6 +169,6 @@ fn refuse_foreign_node(
     Err(Denial::from_others(
         DenyReason::Forbidden,
         format!("pod {called} is bound to node \"{node}\", {what}"),
-        "leave spec.nodeName out: the pod is steered to a node that can carry the address",
+        "leave spec.nodeName out: the pod is scheduled to a node that can carry the address",
     ))
 }

@@ -78,7 +78,7 @@ fn created(pod: &Pod, namespace: &str, snapshot: &Snapshot, settings: Settings) 
             resolved.ip_name(),
             lost.join(", ")
         ),
-        "have the admission webhook that takes it out leave pods with annotation ip.wgtwo.com/ip alone \
+        "configure the admission webhook that removes it to ignore pods with annotation ip.wgtwo.com/ip \
          (kubectl get mutatingwebhookconfigurations), then try again",
     ))
 }

@@ -64,7 +64,7 @@ impl Connections {
         let evicted = slot.evicted();
         tokio::select! {
             () = evicted.cancelled() => {
-                tracing::debug!("a connection to the webhook that asked for nothing made room for another");
+                tracing::debug!("an idle connection to the webhook was closed to accept another one");
             }
             () = self.converse(stream, slot) => {}
         }
@@ -136,6 +136,6 @@ pub(in crate::admission) async fn answer_all(
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(%error, "a connection to the webhook ended badly");
+        tracing::debug!(%error, "a connection to the webhook ended with an error");
     }
 }

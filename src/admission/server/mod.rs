@@ -73,7 +73,7 @@ pub(super) async fn serve_at_most(
         match accepted {
             Ok((stream, client)) => {
                 let Some(slot) = limit.take(client.ip()) else {
-                    tracing::warn!(%client, "a connection to the webhook was refused: every other has a request open");
+                    tracing::warn!(%client, "a connection to the webhook was refused: all others have an open request");
                     continue;
                 };
                 // A separate task, so that a slow handshake does not delay other clients.
@@ -95,7 +95,7 @@ pub(super) async fn serve_at_most(
         .await
         .is_err()
     {
-        tracing::warn!(limit = ?CLOSING, "connections to the webhook were cut off");
+        tracing::warn!(limit = ?CLOSING, "connections to the webhook were closed by force");
     }
     Ok(())
 }

@@ -28,7 +28,7 @@ fn an_address_must_be_in_a_block() {
     accepts_silently(create(json!({"block": "office"}), &office()));
     rejects(
         create(json!({"address": "198.51.100.8"}), &office()),
-        "lies in no IPBlock. Existing blocks: office (203.0.113.0/24). Use an address of one of them, or create a \
+        "is in no IPBlock. Existing blocks: office (203.0.113.0/24). Use an address of one of them, or create a \
          block first.",
     );
     rejects(
@@ -89,11 +89,11 @@ fn excluded_and_aws_reserved_addresses_are_refused() {
     );
     rejects(
         create(json!({"address": "203.0.113.3"}), &office()),
-        "is AWS's own",
+        "that AWS reserves in subnet",
     );
     rejects(
         create(json!({"address": "203.0.113.255"}), &office()),
-        "is AWS's own",
+        "that AWS reserves in subnet",
     );
 }
 
@@ -202,7 +202,7 @@ fn two_blocks() -> Snapshot {
 fn editing_an_attached_address_warns_of_the_effect() {
     warns(
         edit(held("203.0.113.8"), &two_blocks()),
-        "203.0.113.7 will be taken off pod shop/web and 203.0.113.8 put in its place",
+        "203.0.113.7 will be unassigned from pod shop/web and replaced by 203.0.113.8",
     );
 }
 
@@ -240,7 +240,7 @@ fn naming_the_present_block_changes_nothing() {
 fn deleting_a_held_ip_names_the_pod() {
     warns(
         validate_ip(&Change::Delete(held("203.0.113.7")), &office()),
-        "is held by pod shop/web: address 203.0.113.7 will be taken off, and the pod becomes NotReady",
+        "is held by pod shop/web: address 203.0.113.7 will be unassigned, and the pod becomes NotReady",
     );
     accepts_silently(validate_ip(&Change::Delete(partner_a()), &office()));
 }

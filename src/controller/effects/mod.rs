@@ -120,7 +120,11 @@ impl Effects {
         let ip = ip.map(tracing::field::display);
         if failure.is_conflict() {
             // Another writer was faster. This is normal if two programs write the same object.
-            tracing::debug!(ip, error = chain(failure), "a step lost a race");
+            tracing::debug!(
+                ip,
+                error = chain(failure),
+                "a step failed with a conflict: another writer changed the object"
+            );
         } else {
             tracing::warn!(ip, error = chain(failure), "a step failed");
         }

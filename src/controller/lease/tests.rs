@@ -69,5 +69,5 @@ fn a_renewal_keeps_when_it_was_acquired_and_says_that_it_was_renewed() {
     assert!(before.renew_time <= after_spec.renew_time);
     after = written(&spec(None, false), Some(after));
     after.metadata.resource_version = Some("8".to_owned());
-    assert_eq!(record(&after).unwrap().holder, None, "given back");
+    assert_eq!(record(&after).unwrap().holder, None, "released");
 }

@@ -114,7 +114,7 @@ fn an_orphan_is_reported_with_a_remedy() {
     assert_eq!((said.status, said.reason), (true, Reason::OrphanedAddress));
     let notices = look(&mut sim).1;
     assert_eq!(notices.len(), 1, "{notices:?}");
-    let sentence = "no IP explains 203.0.113.77 on eni-n2: take it off there";
+    let sentence = "no IP explains 203.0.113.77 on eni-n2: unassign it there";
     assert!(notices[0].message.starts_with(sentence), "{notices:?}");
     // An IP with that address explains it when it has reserved it.
     sim.ip("late", "203.0.113.77");

@@ -202,7 +202,7 @@ async fn partner(
 }
 
 async fn annotation_removed(screen: &mut Screen, cluster: &Cluster) -> Result<(), String> {
-    screen.step("The annotation is taken off the running pod: the address is detached");
+    screen.step("The annotation is removed from the running pod: the address is detached");
     let holder = holder(screen, cluster, None).await?;
     screen
         .kubectl(

@@ -113,7 +113,7 @@ fn assert_invariants(ec2: &Ec2) {
                 "{address} is outside {}",
                 subnet.cidr
             );
-            assert!(!subnet.reserves(address), "{address} is AWS's own");
+            assert!(!subnet.reserves(address), "{address} is reserved by AWS");
         }
         assert!(
             interface.addresses().count() <= limit(ec2, interface),
