@@ -14,24 +14,25 @@ E2E := $(wildcard tests/e2e/main.rs)
 MOTO := $(wildcard tests/ec2-emulator/moto/requirements.txt)
 
 .DEFAULT_GOAL := help
-.PHONY: help need need-demo tools control-plane moto build demo up down fmt lint bench test test-fast fast-tests tests-to-build checkers checkers-to-build e2e verify advisories release sbom planted-bugs mutants crds clean
+.PHONY: help need need-demo tools control-plane moto build demo up down fmt lint bench test test-fast fast-tests \
+  tests-to-build checkers checkers-to-build e2e verify advisories release sbom planted-bugs mutants crds clean
 
 help:
-	@echo 'make demo      start everything, show what Mooring does, end everything'
+	@echo 'make demo      start everything, show what Mooring does, stop everything'
 	@echo 'make up        start everything and leave it running; then: . target/dev/env'
-	@echo 'make down      end what `make up` started'
-	@echo 'make test      format, lints, and every test (its parts: test-fast, checkers, e2e)'
-	@echo 'make verify    what takes longer; slices alone: make verify SLICES="properties demo webhook"'
-	@echo 'make mutants   change plan in one place at a time: its tests have to notice (about 10 minutes)'
-	@echo 'make planted-bugs  plants mistakes, and fails unless the checkers find them'
-	@echo 'make bench     measures the release binary; once it is built, QUICK=1 takes 3 minutes'
-	@echo 'make release   builds the static release binary, and tries it in an empty root'
-	@echo 'make sbom      writes target/mooring.cdx.json, what the binary is made of'
-	@echo 'make advisories  asks the RustSec database about every library (needs the network)'
+	@echo 'make down      stop what `make up` started'
+	@echo 'make test      check the format, run lints and every test (its parts: test-fast, checkers, e2e)'
+	@echo 'make verify    run the checks that take longer; only some of them: make verify SLICES="properties demo webhook"'
+	@echo 'make mutants   change plan in one place at a time, and fail unless its tests fail (about 10 minutes)'
+	@echo 'make planted-bugs  plant mistakes, and fail unless the checkers find them'
+	@echo 'make bench     measure the release binary; once it is built, QUICK=1 takes 3 minutes'
+	@echo 'make release   build the static release binary, and run it in an empty root'
+	@echo 'make sbom      write target/mooring.cdx.json, the list of libraries in the binary'
+	@echo 'make advisories  ask the RustSec database about every library (needs the network)'
 	@echo 'make crds      generate config/crd from the code'
 	@echo 'make fmt lint  format; lint'
 	@echo 'make tools     build the control plane, install moto'
-	@echo 'make clean     end what is up, and take away everything that was built'
+	@echo 'make clean     stop everything and delete all build output'
 
 need:
 	@.ci/need

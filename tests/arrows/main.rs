@@ -1,4 +1,4 @@
-//! Checks which folder of `src` ("room") may call which. The test walks every path in the sources and fails on a call
+//! Checks which folder of `src` may call which. The test walks every path in the sources and fails on a call
 //! ("arrow") that docs/design/architecture.md does not allow.
 #![allow(
     clippy::expect_used,
@@ -16,7 +16,7 @@ use std::path::Path;
 use crate::circles::Sources;
 use crate::walk::{Walk, module_of, root, rust_files, walk};
 
-/// Each room with the rooms that it may call. `cli` and `supervise` may call every room.
+/// Each folder with the folders that it may call. `cli` and `supervise` may call every folder.
 const ARROWS: &[(&str, &[&str])] = &[
     ("api", &[]),
     ("admission", &["api"]),
@@ -30,11 +30,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     // Compiled for unit tests only.
     ("fake_api", &[]),
 ];
-/// Every room except `api` may call these. They call no other folder of Mooring.
+/// Every folder except `api` may call these. They call no other folder of Mooring.
 const OPEN: &[&str] = &["metrics", "telemetry", "fake_api"];
 const STARTERS: &[&str] = &["cli", "supervise"];
-/// Rooms that may use the crate `plan`.
-const DECIDES: &[&str] = &[
+/// Folders that may use the crate `plan`.
+const MAY_USE_PLAN: &[&str] = &[
     "api",
     "admission",
     "controller",
@@ -47,24 +47,24 @@ fn may(from: &str, to: &str) -> bool {
     if from == to || STARTERS.contains(&from) {
         return true;
     }
-    let speaks = !OPEN.contains(&from) && from != "api";
-    match ARROWS.iter().find(|(room, _)| *room == from) {
-        Some((_, rooms)) => rooms.contains(&to) || (speaks && OPEN.contains(&to)),
-        None => panic!("src/{from} is a room that the design does not have"),
+    let may_call_open = !OPEN.contains(&from) && from != "api";
+    match ARROWS.iter().find(|(folder, _)| *folder == from) {
+        Some((_, folders)) => folders.contains(&to) || (may_call_open && OPEN.contains(&to)),
+        None => panic!("src/{from} is a folder that the design does not have"),
     }
 }
 
-fn forbidden(module: &[String], walk: &Walk, rooms: &BTreeSet<String>) -> Vec<String> {
+fn forbidden(module: &[String], walk: &Walk, folders: &BTreeSet<String>) -> Vec<String> {
     let Some(from) = module.first() else {
         return Vec::new();
     };
     let mut found = Vec::new();
     for to in &walk.named {
-        if to == "*" || (rooms.contains(to) && !may(from, to)) {
+        if to == "*" || (folders.contains(to) && !may(from, to)) {
             found.push(format!("{from} -> {to}"));
         }
     }
-    if walk.crates.contains("mooring_plan") && !DECIDES.contains(&from.as_str()) {
+    if walk.crates.contains("mooring_plan") && !MAY_USE_PLAN.contains(&from.as_str()) {
         found.push(format!("{from} -> plan"));
     }
     found
@@ -78,7 +78,7 @@ fn no_folder_uses_another_that_the_design_does_not_allow() {
         .iter()
         .map(|file| (file, module_of(file, &source)))
         .collect();
-    let rooms: BTreeSet<String> = modules
+    let folders: BTreeSet<String> = modules
         .values()
         .filter_map(|module| module.first().cloned())
         .collect();
@@ -89,7 +89,7 @@ fn no_folder_uses_another_that_the_design_does_not_allow() {
             &std::fs::read_to_string(file).unwrap(),
             file,
         );
-        for arrow in forbidden(module, &walk, &rooms) {
+        for arrow in forbidden(module, &walk, &folders) {
             found.push(format!(
                 "{}: {arrow}",
                 file.strip_prefix(root()).unwrap().display()
@@ -102,16 +102,16 @@ fn no_folder_uses_another_that_the_design_does_not_allow() {
         found.join("\n")
     );
     assert!(
-        rooms.contains("cloud") && rooms.contains("api"),
-        "nothing was walked: {rooms:?}"
+        folders.contains("cloud") && folders.contains("api"),
+        "nothing was walked: {folders:?}"
     );
 }
 
 #[test]
 fn the_walk_finds_every_kind_of_path() {
-    let rooms: BTreeSet<String> = ARROWS
+    let folders: BTreeSet<String> = ARROWS
         .iter()
-        .map(|(room, _)| (*room).to_owned())
+        .map(|(folder, _)| (*folder).to_owned())
         .chain(["cli".to_owned()])
         .collect();
     let module = ["cloud".to_owned(), "ec2".to_owned()];
@@ -128,7 +128,7 @@ fn the_walk_finds_every_kind_of_path() {
     ] {
         let walk = walk(module.to_vec(), text, Path::new(text));
         assert!(
-            !forbidden(&module, &walk, &rooms).is_empty(),
+            !forbidden(&module, &walk, &folders).is_empty(),
             "not seen: {text}"
         );
     }
@@ -139,7 +139,7 @@ fn the_walk_finds_every_kind_of_path() {
     ] {
         let walk = walk(module.to_vec(), text, Path::new(text));
         assert_eq!(
-            forbidden(&module, &walk, &rooms),
+            forbidden(&module, &walk, &folders),
             Vec::<String>::new(),
             "seen wrongly: {text}"
         );
@@ -150,7 +150,7 @@ fn the_walk_finds_every_kind_of_path() {
         Path::new("tls"),
     );
     assert_eq!(
-        forbidden(&["tls".to_owned()], &plan, &rooms),
+        forbidden(&["tls".to_owned()], &plan, &folders),
         ["tls -> plan"]
     );
 }
@@ -193,7 +193,7 @@ fn the_emulator_does_not_depend_on_the_code_under_test() {
     for (manifest, why) in [
         (
             "tests/ec2-emulator/Cargo.toml",
-            "the oracle must not share a thought with what it judges",
+            "the reference for EC2 must not depend on the code that it checks",
         ),
         (
             "tests/cluster/Cargo.toml",

@@ -1,4 +1,4 @@
-//! Finds the rooms and crates that a source file uses.
+//! Finds the folders of `src` and the crates that a source file uses.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::{Token, UseTree, Visibility};
 
-/// Collects the rooms (folders of `src`) and the crates that a file uses.
+/// Collects the folders of `src` and the crates that a file uses.
 pub struct Walk {
     /// The module path of the file, for example `["cloud", "ec2"]`.
     module: Vec<String>,
@@ -40,8 +40,8 @@ impl Walk {
                 return;
             }
         };
-        if let Some(room) = absolute.first() {
-            self.named.insert(room.clone());
+        if let Some(folder) = absolute.first() {
+            self.named.insert(folder.clone());
         }
     }
 
@@ -59,7 +59,7 @@ impl Walk {
             }
             UseTree::Name(name) => self.leaf(name.ident.to_string(), before),
             UseTree::Rename(rename) => self.leaf(rename.ident.to_string(), before),
-            // `use crate::*` counts as a use of every room.
+            // `use crate::*` counts as a use of every folder.
             UseTree::Glob(_) => self.leaf("*".to_owned(), before),
         }
     }

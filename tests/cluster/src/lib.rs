@@ -22,7 +22,7 @@
 //! }).await;
 //! assert_eq!(eni, node.interfaces[0]);
 //!
-//! cluster.fail_node("node-a").await; // its kubelet falls silent: unreachable after about 20 s
+//! cluster.fail_node("node-a").await; // its kubelet stops reporting: unreachable after about 20 s
 //! mooring.kill9();
 //! # }
 //! ```

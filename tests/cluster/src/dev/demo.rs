@@ -24,7 +24,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 pub(crate) async fn demo(packets: Result<(), String>) -> Result<(), String> {
     let mut screen = Screen::new();
     screen.say(
-        "A real Kubernetes control plane on this machine; nodes and containers are played by KWOK,\n\
+        "A real Kubernetes control plane on this machine; nodes and containers are simulated by KWOK,\n\
          EC2 by an emulator with EC2's rules. Everything ends with this program.",
     );
     let mut options = ClusterOptions {
@@ -140,7 +140,7 @@ async fn node_dies(
         holder_before.node
     ));
     screen.say(&format!(
-        "Its kubelet falls silent. Here Kubernetes notices after {} s (its default is 50 s), and the block's\n\
+        "Its kubelet stops reporting. Here Kubernetes notices after {} s (its default is 50 s), and the block's\n\
          failoverAfter of {} s (default 30 s) says how long the pod may stay there.",
         GRACE.as_secs(),
         FAILOVER.as_secs()

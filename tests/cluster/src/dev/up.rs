@@ -29,7 +29,7 @@ fn revive(supervisor: u32) -> Result<(), String> {
         return Err(format!("process {supervisor} could not be asked"));
     }
     let screen = Screen::new();
-    let sentence = "whatever has ended is started again";
+    let sentence = "processes that have ended are started again";
     let said = run(screen.until(sentence, REVIVAL, || async {
         match std::fs::read_to_string(&answer) {
             Ok(text) => Ok(Ok(text)),

@@ -148,7 +148,7 @@ impl ApiServer {
         self.change(|state| state.era += 1);
     }
 
-    /// Makes all present watches silent for ever, like half-open connections.
+    /// Makes all present watches silent permanently, like half-open connections.
     pub fn hang_watches(&self) {
         self.change(|state| state.silent = state.watches);
     }
