@@ -1,4 +1,8 @@
-//! IPv4 addresses and ranges, and how they are parsed from text. No other file depends on the address family.
+//! IPv4 addresses and ranges, and how they are parsed from text.
+//!
+//! [`Address`] and [`Cidr`] are aliases of IPv4 types. Other files depend on the address family too: `block.rs`,
+//! `ec2.rs` and `facts/address_rows.rs` compute with addresses as `u32`, and the node part (`src/node`) programs IPv4
+//! only.
 
 use alloc::string::{String, ToString};
 use core::fmt;

@@ -1,9 +1,10 @@
 //! The engine runs the decisions without I/O: it takes events and returns effects.
 //! Rule: R1.3.
 //!
-//! A caller (the controller, a model, a simulation) passes events of watches and completed requests to
+//! A caller (the controller, alone or in a simulation) passes events of watches and completed requests to
 //! [`Engine::handle`], carries out the effects that [`Engine::poll`] returns, and calls `poll` again no later than
-//! [`Engine::wake_at`]. The engine has no clock: `now` is passed with each call and never decreases.
+//! [`Engine::wake_at`]. The engine has no clock: `now` is passed with each call and never decreases. A model checker
+//! calls `handle` too, but not `poll`: it chooses which IP is decided next ([`Engine::reconcile`]).
 //!
 //! At most one step per IP, one round of steps per block and one inventory per subnet are in flight at a time.
 //! Different IPs, blocks and subnets do not wait for each other.

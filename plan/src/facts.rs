@@ -1,4 +1,4 @@
-//! All facts that this process knows.
+//! All facts that this process knows, and how they change.
 //! Rule: R1.1.
 //!
 //! `apply(fact)` takes the facts from watches, responses and inventories, in the controller and in a model. Nothing
@@ -72,7 +72,7 @@ pub struct Settings {
     pub inventory_interval: Duration,
 }
 
-/// All facts that this process knows.
+/// What this process has learned of the cluster and of EC2, with the indexes by which decisions find it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Facts {
     pub(crate) settings: Settings,

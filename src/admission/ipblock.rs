@@ -125,7 +125,7 @@ fn changed(old: &IpBlock, new: &IpBlock, snapshot: &Snapshot) -> Verdict {
         .warning(narrowed(old, new, snapshot)))
 }
 
-/// The warning for an entry of `exclude` outside the range, which is most likely a mistake.
+/// The warning for an entry of `excluded` outside the range, which is most likely a mistake.
 fn useless(block: &IpBlock, range: &BlockRange) -> Option<String> {
     let outside = range.excluded().iter().find(|entry| {
         !range.contains(entry.network()) && !entry.contains(&range.cidr().network())

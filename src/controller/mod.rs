@@ -54,7 +54,7 @@ pub struct Options {
     pub lease_client: Client,
     /// The client of EC2.
     pub cloud: Ec2,
-    /// The metrics of the process.
+    /// Shared with the webhook and the EC2 client, and served at `/metrics`.
     pub metrics: Metrics,
     /// Starts the shutdown when cancelled: no decision is made from then on.
     pub stop: CancellationToken,

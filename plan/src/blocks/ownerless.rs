@@ -1,5 +1,5 @@
 //! Releases an `IPAddress` of Mooring that belongs to no IP: its create was not answered, and was executed after the IP
-//! was gone. Otherwise its own finalizer would keep it, and its address, for ever.
+//! was gone. Otherwise its own finalizer would keep it, and its address, permanently.
 //! Rules: R2.22 to R2.24.
 
 use crate::facts::{Facts, READ_FRESH, SubnetFacts};

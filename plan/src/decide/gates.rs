@@ -45,7 +45,7 @@ impl<'a> World<'a> {
             .pods()
             .map(|seen| &seen.pod)
             .find(|pod| pod.says_attached() && !has(pod))?;
-        // Another leader can have recorded it since: without this read, the two would overwrite each other for ever.
+        // Another leader can have recorded it since: without this read, the two would overwrite each other repeatedly.
         if self.read_ip(&self.ip.name).is_none() {
             return Some(Next::read(Read::Ip(self.ip.name.clone())));
         }

@@ -189,8 +189,9 @@ impl Engine {
         Some(flight)
     }
 
-    /// The number of tokens that the bucket lacks, for an action for which a group waits. While claims are carried out, each other group that waits counts as
-    /// well: all of them will soon have sent, and the next claims can go in the same requests.
+    /// The number of tokens that the bucket lacks, for an action for which a group waits. While claims are carried out,
+    /// each other group that waits counts as well: all of them will soon have sent, and the next claims can go in the
+    /// same requests.
     fn soon_used(&mut self, action: Action, waiting: &[CallGroup], now: Instant) -> u64 {
         let same = waiting.iter().filter(|group| group.action() == action);
         let Some(others) = same.count().checked_sub(1) else {

@@ -12,6 +12,7 @@ use crate::time::Instant;
 
 /// Maximum number of steps of nodes in flight: all nodes of a zone can fail at once.
 const AT_ONCE: usize = 8;
+
 impl Engine {
     /// Begins the steps of nodes that are due.
     pub(super) fn begin_nodes(&mut self, now: Instant) {

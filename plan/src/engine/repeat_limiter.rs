@@ -17,8 +17,8 @@ const FREE: u32 = 4;
 /// the count.
 const FORGET_AFTER: Duration = Duration::from_secs(2);
 
-/// The recent steps of each IP. Each step has its own count, so that a write that always fails gets a backoff even
-/// with reads in between.
+/// Counts the recent steps of each IP, and delays those that repeat. Each step has its own count, so that a write that
+/// always fails gets a backoff even with reads in between.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct RepeatLimiter {
     begun: BTreeMap<IpName, Vec<Begun>>,

@@ -81,7 +81,7 @@ pub struct Memory {
     /// whether the new address is on an ENI.
     pub(crate) edit_seen: Option<Instant>,
     /// ENIs that EC2 refused for good. `status.refused` names only one: without this map, the claim could move between
-    /// two refused ENIs for ever.
+    /// two refused ENIs without limit.
     pub(crate) refused: BTreeMap<InterfaceId, Refusals>,
     /// When the present `status.refused` was first seen.
     pub(crate) refused_seen: Instant,

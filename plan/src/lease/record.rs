@@ -15,7 +15,7 @@ const CALL: Duration = Duration::from_secs(5);
 pub struct Identity(String);
 
 impl Identity {
-    /// The name, as in `spec.holderIdentity`.
+    /// The identity with this name, which no other process may have.
     pub fn new(name: impl Into<String>) -> Self {
         Self(name.into())
     }

@@ -16,9 +16,9 @@ use crate::reason::Reason;
 /// The parts of an `IP` that decisions need.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ip {
-    /// The name of the IP.
+    /// `metadata.name`, which the label of its pods has as the value.
     pub name: IpName,
-    /// The UID of the IP.
+    /// `metadata.uid`: an IP that was deleted and created again is another IP (R2.9).
     pub uid: IpUid,
     /// The `resourceVersion`, which guards status writes.
     pub version: ResourceVersion,

@@ -50,7 +50,7 @@ impl Effects {
             }
         };
         // The watch shows the result. A fact from the answer could arrive after the deletion of the block, and the
-        // block would stay in the facts for ever.
+        // block would stay in the facts permanently.
         match done {
             Ok(PatchOutcome::Changed(_)) => self.metrics.reconcile_error("Conflict"),
             Ok(PatchOutcome::Done(_) | PatchOutcome::Gone) => {}

@@ -1,5 +1,5 @@
-//! What the API server shows, as facts: one task a kind, and one beside it that follows at which version
-//! the kind's list stands.
+//! What the API server shows, as facts: for each kind one task that watches it, and one that follows the version of the
+//! kind's list.
 //!
 //! An error never changes a fact about an object: "cannot list" does not mean "gone". Only a complete list shows which
 //! objects do not exist any more.

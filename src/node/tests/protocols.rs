@@ -1,5 +1,5 @@
 //! The rules name no protocol: `nft` knows names only where `/etc/protocols` exists, and the image of the node part may
-//! not have it. The listing would differ from the desired table for ever.
+//! not have it. The listing would always differ from the desired table.
 
 use serde_json::Value;
 
