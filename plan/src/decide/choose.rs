@@ -1,5 +1,5 @@
-//! Chooses the pod that gets a free address, and the pod that may take it over in a rollout.
-//! Rules: R1.21, R3.13, R3.16 to R3.18, R3.23 to R3.25.
+//! Chooses the pod that gets a free address.
+//! Rules: R1.21, R3.13, R3.16 to R3.18.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -209,117 +209,16 @@ impl<'a> World<'a> {
         (!known).then(|| Read::ReplicaSets(pod.key.clone(), name.clone()))
     }
 
-    fn replica_set(&self, uid: &ReplicaSetUid, age: Duration) -> Option<&'a ReplicaSet> {
+    pub(super) fn replica_set(&self, uid: &ReplicaSetUid, age: Duration) -> Option<&'a ReplicaSet> {
         let read = self.facts.replica_sets.get(uid)?;
         (self.now.since(read.begun) <= age).then_some(&read.value)
     }
 
-    fn asked(&self, uid: &ReplicaSetUid, age: Duration) -> bool {
+    pub(super) fn asked(&self, uid: &ReplicaSetUid, age: Duration) -> bool {
         self.facts
             .reads
             .replica_sets
             .get(uid)
             .is_some_and(|begun| self.now.since(*begun) <= age)
-    }
-
-    /// The candidate of a newer revision that may take the address over from a live holder. Otherwise the read that is
-    /// needed first, or when to choose again.
-    pub(crate) fn successor(
-        &self,
-        holder: &Pod,
-        candidates: Vec<Candidate<'a>>,
-        notices: &mut Notices,
-    ) -> Choice<'a> {
-        if candidates.is_empty() {
-            return Choice::None(Next::Rest);
-        }
-        let soon = || Next::At(self.now.plus(REPLICA_SETS_AGE));
-        let mut waits = Next::Rest;
-        let mut best: Option<(u64, Candidate<'a>)> = None;
-        for candidate in candidates {
-            let Some(((_, theirs), (name, ours))) =
-                holder.replica_set().zip(candidate.pod.replica_set())
-            else {
-                notices.push(other_holds(holder, candidate.pod));
-                continue;
-            };
-            if theirs == ours {
-                notices.push(other_holds(holder, candidate.pod));
-                continue;
-            }
-            let Some(set) = self.replica_set(ours, REPLICA_SETS_AGE) else {
-                if !self.asked(ours, REPLICA_SETS_AGE) {
-                    return Choice::None(Next::read(Read::ReplicaSets(
-                        candidate.pod.key.clone(),
-                        name.clone(),
-                    )));
-                }
-                continue;
-            };
-            waits = waits.or(soon);
-            let before = self.facts.replica_sets.get(theirs);
-            let before = before.map(|read| &read.value);
-            // The creator of a pod can set any owner, also one in another namespace.
-            let same = |before: &&ReplicaSet| {
-                set.deployment.is_some()
-                    && before.deployment == set.deployment
-                    && holder.key.namespace == candidate.pod.key.namespace
-            };
-            let Some(before) = before.filter(same) else {
-                let cycle = self.cycle(candidate.pod, holder);
-                notices.push(cycle.map_or_else(
-                    || other_holds(holder, candidate.pod),
-                    |words| on_pod(candidate.pod, Reason::Deadlock, words),
-                ));
-                continue;
-            };
-            // A pod of an older revision is removed by the rollout itself, so no notice is needed.
-            if set.revision <= before.revision {
-                continue;
-            }
-            if candidate.pod.ready_to_take_over() {
-                if best
-                    .as_ref()
-                    .is_none_or(|(revision, _)| set.revision > *revision)
-                {
-                    best = Some((set.revision, candidate));
-                }
-            } else {
-                let due = candidate.seen.plus(PATIENCE);
-                if self.now >= due {
-                    notices.extend(handover_waits(holder, candidate.pod));
-                } else {
-                    waits = waits.or(|| Next::At(due));
-                }
-            }
-        }
-        match best {
-            Some((_, candidate)) => self.fresh_enough(candidate),
-            None => Choice::None(waits),
-        }
-    }
-
-    /// A handover takes the address from a live pod, so the candidate, its Node and the `ReplicaSet`s must be read in
-    /// this round first (R3.23).
-    fn fresh_enough(&self, candidate: Candidate<'a>) -> Choice<'a> {
-        let pod = candidate.pod;
-        match self.read_pod(&pod.key) {
-            None => return Choice::None(Next::read(Read::Pod(pod.key.clone()))),
-            Some(read) if read.is_none_or(|read| read.uid != pod.uid) => {
-                return Choice::None(Next::Rest);
-            }
-            Some(_) => {}
-        }
-        let fresh = |begun: &Instant| self.memory.fresh(*begun, self.now);
-        let node = &candidate.placement.target.node;
-        if !self.facts.reads.nodes.get(node).is_some_and(fresh) {
-            return Choice::None(Next::read(Read::Node(node.clone())));
-        }
-        if let Some((name, uid)) = pod.replica_set()
-            && !self.facts.reads.replica_sets.get(uid).is_some_and(fresh)
-        {
-            return Choice::None(Next::read(Read::ReplicaSets(pod.key.clone(), name.clone())));
-        }
-        Choice::Take(candidate)
     }
 }

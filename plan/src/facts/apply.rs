@@ -7,6 +7,7 @@ mod nodes;
 mod ownerless;
 mod pods;
 mod reads;
+mod replica_sets;
 mod reservations;
 mod subnets;
 

@@ -1,0 +1,111 @@
+//! Why a pod cannot hold the address now, and what its Event says.
+//! Rules: R3.1, R3.5, R3.6, R3.9, R5.5.
+
+use alloc::format;
+use alloc::string::String;
+
+use crate::names::{InterfaceId, IpName, NodeName};
+use crate::reason::Reason;
+
+/// Why a pod cannot hold the address now.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Ineligible {
+    /// Not bound to a node yet.
+    Unscheduled,
+    /// Being deleted, ended, or without the annotation: it does not want an address.
+    Leaving,
+    /// The webhook did not admit it: it has no readiness gate, or no UID of an IP.
+    NotAdmitted,
+    /// It was admitted for an earlier IP of the same name.
+    Stale(IpName),
+    /// Its namespace may not use the address.
+    Namespace,
+    /// Its Node is unknown, not ready, or unreachable.
+    NodeAway(NodeName),
+    /// Its Node has no EC2 instance.
+    NoInstance(NodeName),
+    /// Its Node names an instance for which another Node is accepted.
+    InstanceOfAnother(NodeName, NodeName),
+    /// The instance has no usable ENI in the subnet of the block.
+    NoInterface(NodeName),
+    /// The ENI has no room.
+    Full(InterfaceId),
+    /// EC2 refused this target.
+    Refused(InterfaceId, Reason),
+}
+
+impl Ineligible {
+    /// The Event for a pod that waits; None if no message is needed.
+    #[must_use]
+    pub fn notice(&self, block: &str) -> Option<(Reason, String)> {
+        Some(match self {
+            Self::Unscheduled | Self::Leaving => return None,
+            Self::NotAdmitted => (
+                Reason::NoEligibleNode,
+                String::from(
+                    "the pod did not come through Mooring's admission webhook: it has no readiness gate or names no \
+                     IP's UID. Delete it, so that it is created again",
+                ),
+            ),
+            Self::Stale(ip) => (
+                Reason::StalePod,
+                format!(
+                    "the pod was admitted for an earlier IP {ip} that was deleted: delete the pod"
+                ),
+            ),
+            Self::Namespace => (
+                Reason::NoEligibleNode,
+                format!(
+                    "the pod's namespace may not use this address: add it to spec.allowedNamespaces of the IP and of \
+                     block {block} ([\"*\"]: every namespace)"
+                ),
+            ),
+            Self::NodeAway(node) => (
+                Reason::NoEligibleNode,
+                format!(
+                    "node {node} is not ready or not reachable: the address waits until the node is ready or \
+                     another pod can hold it"
+                ),
+            ),
+            Self::NoInstance(node) => (
+                Reason::NoEligibleNode,
+                format!("node {node} has no EC2 instance id in spec.providerID"),
+            ),
+            Self::InstanceOfAnother(node, first) => (
+                Reason::NoEligibleNode,
+                format!(
+                    "node {node} names the same EC2 instance in spec.providerID as node {first}, which is accepted: \
+                     delete the Node of the two that is not that instance's"
+                ),
+            ),
+            Self::NoInterface(node) => (
+                Reason::NoEligibleNode,
+                format!(
+                    "node {node} has no usable network interface in the subnet of block {block}: attach one there, or let \
+                     the pod run on a node with the block's label"
+                ),
+            ),
+            Self::Full(interface) => (
+                Reason::NodeFull,
+                format!(
+                    "{interface} has no room for another address: free one, or let the pod run on another node"
+                ),
+            ),
+            Self::Refused(interface, Reason::AccessDenied) => (
+                Reason::AccessDenied,
+                format!(
+                    "EC2 denied a call that is needed to assign the address to {interface}: the IP's Events name the \
+                     permission. It is retried after 1, 2 and 4 minutes, then every 8 minutes; for a new pod \
+                     immediately"
+                ),
+            ),
+            Self::Refused(interface, reason) => (
+                Reason::AttachFailed,
+                format!(
+                    "EC2 refused {interface} ({}): it is tried again when an inventory shows room there",
+                    reason.as_str()
+                ),
+            ),
+        })
+    }
+}
