@@ -87,6 +87,8 @@ pub struct Facts {
     /// IPs by the ENI of their unfinished claim. The room of an ENI is computed for every candidate, and a scan of
     /// thousands of IPs each time would be slow.
     pub(crate) pending_by_interface: Sets<InterfaceId, IpName>,
+    /// The IPs whose claim is being written, and its ENI.
+    pub(crate) claims_begun: BTreeMap<IpName, InterfaceId>,
     pub(crate) blocks: BTreeMap<BlockName, Block>,
     pub(crate) pods: BoxedMap<PodUid, PodSeen>,
     pub(crate) pods_of: Sets<IpName, PodUid>,
@@ -186,6 +188,7 @@ impl Facts {
             ips: BoxedMap::default(),
             unreadable: BTreeMap::new(),
             pending_by_interface: Sets::default(),
+            claims_begun: BTreeMap::new(),
             blocks: BTreeMap::new(),
             pods: BoxedMap::default(),
             pods_of: Sets::default(),
@@ -251,9 +254,14 @@ impl Facts {
         self.ips.get(name)
     }
 
-    /// The IPs with a claim for this ENI that EC2 has not confirmed, in order.
+    /// The IPs with a claim for this ENI that EC2 has not confirmed, or that is being written. Each IP comes once.
     pub fn coming_to(&self, interface: &InterfaceId) -> impl Iterator<Item = &IpName> {
-        self.pending_by_interface.of(interface)
+        let claimed =
+            |name: &IpName| self.ips.get(name).and_then(Ip::unfinished_for) == Some(interface);
+        let begun = self.claims_begun.iter();
+        let begun = begun.filter(move |(name, to)| *to == interface && !claimed(name));
+        let written = self.pending_by_interface.of(interface);
+        written.chain(begun.map(|(name, _)| name))
     }
 
     /// The subnets that blocks name.

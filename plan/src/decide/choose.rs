@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::eligible::Placement;
-use super::waits::{handover_waits, older_revision_first, other_holds};
+use super::waits::older_revision_first;
 use super::world::on_pod;
 use super::{Ineligible, Next, Notices, World};
 use crate::names::ReplicaSetUid;

@@ -7,7 +7,7 @@ use super::{Ineligible, World};
 use crate::cloud::{CniUse, Interface};
 use crate::ec2::{DESCRIBE_LAG, NO_MANAGE};
 use crate::facts::{Inventory, SubnetFacts};
-use crate::names::{InstanceId, InstanceType, InterfaceId, InterfaceRef, IpName, NodeName, PodUid};
+use crate::names::{InstanceId, InstanceType, InterfaceId, InterfaceRef, PodUid};
 use crate::objects::{BlockSpec, Node, Pod, Target};
 use crate::reason::Reason;
 

@@ -83,8 +83,7 @@ impl Engine {
             Step::Write(write) => {
                 let moved = self.moved(ip, &write);
                 self.begin(ip, &Step::Write(write.clone()), now);
-                if let Write::Reserve { address, .. } = &write {
-                    let begun = Fact::ReserveBegun(ip.clone(), *address);
+                if let Some(begun) = begun(ip, &write) {
                     self.apply_fact(begun, now, now);
                 }
                 Reconciled::Begun(Effect::Write {
@@ -150,4 +149,16 @@ pub enum Reconciled {
     Later(Instant),
     /// Nothing to do until an event comes.
     Nothing,
+}
+
+/// What other IPs must respect from the moment at which this write is sent.
+fn begun(ip: &IpName, write: &Write) -> Option<Fact> {
+    match write {
+        Write::Reserve { address, .. } => Some(Fact::ReserveBegun(ip.clone(), *address)),
+        Write::Status { status, .. } => {
+            let interface = status.unfinished_for()?.clone();
+            Some(Fact::ClaimBegun(ip.clone(), interface))
+        }
+        _ => None,
+    }
 }

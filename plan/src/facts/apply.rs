@@ -95,6 +95,10 @@ impl Facts {
                 self.reservations.begin(name, address);
                 freed
             }
+            Fact::ClaimBegun(name, interface) => {
+                self.claims_begun.insert(name, interface);
+                Affected::Nothing
+            }
             Fact::Wrote {
                 ip: name,
                 write,

@@ -3,8 +3,8 @@
 use crate::address::Address;
 use crate::cloud::{InstanceState, Interface, Subnet};
 use crate::names::{
-    BlockName, InstanceId, InstanceType, IpName, IpUid, NodeName, PodKey, PodUid, ReplicaSetUid,
-    ResourceVersion, SubnetId,
+    BlockName, InstanceId, InstanceType, InterfaceId, IpName, IpUid, NodeName, PodKey, PodUid,
+    ReplicaSetUid, ResourceVersion, SubnetId,
 };
 use crate::objects::{Block, Ip, Node, NodeReport, Pod, ReplicaSet, Reservation, UnreadableIp};
 use crate::outcome::Outcome;
@@ -130,6 +130,8 @@ pub enum Fact {
 
     /// The create of the `IPAddress` of this address is sent for an IP: it can be executed from now on.
     ReserveBegun(IpName, Address),
+    /// The write of a claim is sent for an IP: its address takes a slot on this ENI from now on.
+    ClaimBegun(IpName, InterfaceId),
     /// A write was answered.
     Wrote {
         /// The IP that it was for.

@@ -77,7 +77,15 @@ impl Ip {
     /// The ENI of a claim that EC2 has not confirmed; None if there is no such claim.
     #[must_use]
     pub fn unfinished_for(&self) -> Option<&InterfaceId> {
-        match &self.status.claim.as_ref()?.phase {
+        self.status.unfinished_for()
+    }
+}
+
+impl IpStatus {
+    /// As [`Ip::unfinished_for`].
+    #[must_use]
+    pub fn unfinished_for(&self) -> Option<&InterfaceId> {
+        match &self.claim.as_ref()?.phase {
             ClaimPhase::Claimed(target) => Some(&target.place.interface),
             ClaimPhase::Recorded(_) | ClaimPhase::Detaching => None,
         }

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use mooring_plan::engine::{Effect, Reconciled};
+use mooring_plan::facts::{Affected, Fact, WriteOutcome};
 use mooring_plan::names::IpName;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{StatusWrite, Step, Write};
@@ -52,6 +54,52 @@ fn an_address_in_transit_takes_exactly_one_slot() {
         assert_eq!(claims(&sim), room, "on its way, with {limit}");
         sim.step_until(|step| matches!(step, Step::Call(_)));
         assert_eq!(claims(&sim), room, "there, with {limit}");
+    }
+}
+
+/// A world with one free slot, in which the claim of "other" is begun, and that write.
+fn begun() -> (Sim, IpName, Write) {
+    let mut sim = with_limit(2);
+    sim.pod("a").on("n1").asks("other");
+    sim.pod("b").on("n1");
+    loop {
+        match sim.in_hand(0) {
+            Some((ip, step)) if is_claim(&step) => {
+                assert!(claims(&sim), "there is room\n{}", sim.story());
+                let engine = &mut sim.controllers[0].engine;
+                let Reconciled::Begun(Effect::Write { write, .. }) = engine.reconcile(&ip, sim.now)
+                else {
+                    panic!("not begun\n{}", sim.story());
+                };
+                assert_ne!(ip, IpName::from("partner"));
+                return (sim, ip, write);
+            }
+            Some((ip, step)) => sim.carry_out(0, &ip, &step),
+            None => sim.wait(Duration::from_millis(1)),
+        }
+    }
+}
+
+#[test]
+fn a_claim_takes_its_slot_when_its_write_is_sent() {
+    let (sim, ..) = begun();
+    assert!(!claims(&sim), "{}", sim.story());
+}
+
+#[test]
+fn a_claim_that_was_not_written_gives_its_slot_back() {
+    for outcome in [
+        WriteOutcome::Conflict,
+        WriteOutcome::NotFound,
+        WriteOutcome::Unknown,
+    ] {
+        let (mut sim, ip, write) = begun();
+        let answer = Fact::Wrote { ip, write, outcome };
+        let now = sim.now;
+        let affected = sim.controllers[0].facts_mut().apply(answer, now, now);
+        let again = matches!(affected, Affected::Several(ips) if ips.contains(&"partner".into()));
+        assert!(again, "\"partner\" is decided again");
+        assert!(claims(&sim), "{}", sim.story());
     }
 }
 

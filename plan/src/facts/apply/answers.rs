@@ -8,7 +8,7 @@ use super::super::{Affected, CallError, Facts, Memory, WriteOutcome, Written};
 use crate::facts::location::OwnWrite;
 use crate::facts::memory::Recorded;
 use crate::names::IpName;
-use crate::objects::Reservation;
+use crate::objects::{Ip, Reservation};
 use crate::outcome::Outcome;
 use crate::reason::Reason;
 use crate::step::{Call, StatusWrite, Write};
@@ -127,7 +127,19 @@ impl Facts {
         if !in_doubt {
             touched = touched.and(self.reserve_ended(name));
         }
-        touched
+        touched.and(self.claim_write_ended(name))
+    }
+
+    /// The write of a claim of this IP was answered, or there was none. If it does not show the claim, others can use
+    /// the slot.
+    fn claim_write_ended(&mut self, name: &IpName) -> Affected {
+        let Some(interface) = self.claims_begun.remove(name) else {
+            return Affected::Nothing;
+        };
+        if self.ips.get(name).and_then(Ip::unfinished_for) == Some(&interface) {
+            return Affected::Nothing;
+        }
+        Affected::of(self.affected_by_room(&interface))
     }
 
     pub(super) fn called(

@@ -8,8 +8,8 @@ use core::time::Duration;
 use super::super::{Affected, Fact, Facts, READ_FRESH, Reads};
 use crate::address::Address;
 use crate::facts::{Answered, IpRead};
-use crate::names::{IpName, NodeName, PodKey, PodUid, ReplicaSetUid};
-use crate::objects::{Ip, Node, Pod, ReplicaSet, Reservation};
+use crate::names::{IpName, NodeName, PodKey, PodUid};
+use crate::objects::{Ip, Node, Pod, Reservation};
 use crate::step::Read;
 use crate::time::Instant;
 
