@@ -1,5 +1,5 @@
 //! Backoff: the wait after a failure or a repetition, which doubles each time.
-//! Rules: R5.14, R5.17.
+//! Rules: R5.5, R5.6, R5.14, R5.17.
 
 use core::time::Duration;
 
@@ -32,6 +32,13 @@ pub(crate) const REPETITIONS: Waits = Waits {
     longest: Duration::from_millis(800),
 };
 
+/// Waits before a target that EC2 refused again, or denied, is tried again: a try makes the holder not ready for a
+/// moment.
+pub(crate) const REFUSALS: Waits = Waits {
+    first: Duration::from_mins(1),
+    longest: Duration::from_mins(8),
+};
+
 /// The waits after a read of EC2 that failed. `outcome` is the answer of EC2, if there was one.
 pub(crate) fn of_describe(outcome: Option<Outcome>) -> Waits {
     if outcome.is_some_and(Outcome::is_of_all) {
@@ -52,11 +59,9 @@ impl Waits {
     /// The next backoff after `before`. The length depends on the name too, so that objects that failed at the same
     /// time are not tried again at the same time.
     pub(crate) fn after(self, before: Option<&Backoff>, name: &str, now: Instant) -> Backoff {
-        let (first, longest) = (millis(self.first), millis(self.longest));
-        let doublings = longest.div_ceil(first).next_power_of_two().ilog2();
         // The count stops at the longest wait, so that a model checker does not see more states than necessary.
-        let times = before.map_or(1, |before| (doublings + 1).min(before.times + 1));
-        let wait = longest.min(first << (times - 1));
+        let times = before.map_or(1, |before| (self.doublings() + 1).min(before.times + 1));
+        let wait = millis(self.wait_after(times - 1));
         let spread = name.bytes().fold(u64::from(times), |sum, byte| {
             sum.wrapping_mul(31).wrapping_add(byte.into())
         });
@@ -65,6 +70,18 @@ impl Waits {
             until: now.plus(Duration::from_millis(jittered)),
             times,
         }
+    }
+
+    /// The wait after this number of waits before, the same for each name.
+    pub(crate) fn wait_after(self, waits: u32) -> Duration {
+        let wait = millis(self.first) << waits.min(self.doublings());
+        Duration::from_millis(wait).min(self.longest)
+    }
+
+    /// The number of doublings from the first wait to the longest.
+    const fn doublings(self) -> u32 {
+        let (first, longest) = (millis(self.first), millis(self.longest));
+        longest.div_ceil(first).next_power_of_two().ilog2()
     }
 }
 

@@ -1,27 +1,14 @@
 //! Decides which pods could hold the address now, and on which ENI.
 //! Rules: R3.1, R3.5, R3.6, R3.9, R5.5, R5.6.
 
-use core::time::Duration;
-
 use super::{Ineligible, World};
+use crate::backoff::REFUSALS;
 use crate::cloud::{CniUse, Interface};
 use crate::ec2::{DESCRIBE_LAG, NO_MANAGE};
 use crate::facts::{Inventory, SubnetFacts};
 use crate::names::{InstanceId, InstanceType, InterfaceId, InterfaceRef, PodUid};
 use crate::objects::{BlockSpec, Node, Pod, Target};
 use crate::reason::Reason;
-
-/// A target that EC2 refused again is skipped for this time, which doubles with each refusal: a try makes the holder not
-/// ready for a moment.
-const AGAIN: Duration = Duration::from_mins(1);
-
-/// Maximum number of doublings: up to eight minutes.
-const DOUBLINGS: u32 = 3;
-
-/// The wait after this number of waits before.
-fn wait_after(waits: u32) -> Duration {
-    AGAIN.saturating_mul(1 << waits.min(DOUBLINGS))
-}
 
 /// Where the address of a pod would go.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,8 +98,8 @@ impl World<'_> {
         let held = holder.is_some_and(|seen| seen.pod.deleting.is_none() && !seen.pod.ended);
         let refusals = self.memory.refused.get(interface);
         refusals.filter(|_| held).is_some_and(|refusals| {
-            let again = refusals.times.checked_sub(2).map(wait_after);
-            again.is_some_and(|wait| self.now < refusals.last.plus(wait))
+            let waits = refusals.times.checked_sub(2);
+            waits.is_some_and(|waits| self.now < refusals.last.plus(REFUSALS.wait_after(waits)))
         })
     }
 
@@ -128,7 +115,7 @@ impl World<'_> {
             return None;
         }
         let times = self.memory.failures.times_denied().saturating_sub(1);
-        let again = self.memory.refused_seen.plus(wait_after(times));
+        let again = self.memory.refused_seen.plus(REFUSALS.wait_after(times));
         let over = if refused.reason == Reason::AccessDenied {
             let permitted = self.facts.recovered > self.memory.refused_seen;
             self.now >= again || permitted && !self.memory.failures.denied_alone()
