@@ -24,4 +24,5 @@ pub mod objects;
 pub mod outcome;
 pub mod reason;
 pub mod step;
+pub mod store_revision;
 pub mod time;

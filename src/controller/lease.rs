@@ -12,6 +12,7 @@ use kube::{Api, Client};
 use mooring_plan::lease::{
     Election, Identity, Leadership, LeaseAnswer, LeaseStep, Record, Spec, Timings,
 };
+use mooring_plan::store_revision::Revision;
 use mooring_plan::time;
 use tokio::sync::watch;
 use tokio::time::Duration;
@@ -20,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use super::clock::Clock;
 use super::effects::with_timeout;
 use super::error::Failure;
-use super::store_revision::{Revision, RevisionSender};
+use super::store_revision::RevisionSender;
 use crate::api::{read, watching};
 use crate::metrics::Metrics;
 use crate::telemetry::chain;

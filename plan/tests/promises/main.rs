@@ -83,6 +83,7 @@ mod requests;
 mod reservation;
 mod reservation_owner;
 mod restart;
+mod restored;
 mod rollout;
 mod room;
 mod same_instance;

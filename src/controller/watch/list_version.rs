@@ -1,8 +1,6 @@
-//! The version of the list of a kind. If it decreases, the API server was restored from a backup. The watch events of
-//! kube do not contain it, so it is requested after each relist. Between relists the answers about the `Lease` show it;
-//! without a `Lease` it is requested in each interval. A watch that continues from a version before the restoration
-//! receives nothing until that version is reached again, which may take hours, so the watch is restarted.
-//! The Leases can be in another store than the kind, so a version of a list is never compared with their revision.
+//! The version of the list of a kind, which shows that the API server was restored from a backup. The watch events of
+//! kube do not contain it, so it is requested after each relist. Between relists the answers about the `Lease` show a
+//! restoration; without a `Lease` the version is requested in each interval.
 //! Rules: R1.25, R7.5.
 
 use std::sync::Arc;
@@ -10,14 +8,13 @@ use std::time::Duration;
 
 use kube::api::ListParams;
 use mooring_plan::facts::Fact;
-use mooring_plan::names::ResourceVersion;
+use mooring_plan::store_revision::{Change, KnownVersions, Revision};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Interval, MissedTickBehavior};
 
 use super::watched_kind::WatchedKind;
 use crate::api::read;
 use crate::controller::effects::with_timeout;
-use crate::controller::store_revision::Revision;
 use crate::metrics::Metrics;
 use crate::telemetry::chain;
 
@@ -30,17 +27,14 @@ pub(in crate::controller) enum Restorations {
     ByList(Duration),
 }
 
-/// The version of the list of one kind, and the receivers of a decrease.
+/// The version of the list of one kind, and the receivers of a change.
 pub(super) struct ListVersion {
     shown: WatchedKind,
     facts: mpsc::Sender<Fact>,
     /// Notified when the watch has to be restarted.
     set_back: Arc<Notify>,
     metrics: Metrics,
-    /// The highest version of the lists since the last restoration. The engine was told it last.
-    listed: ResourceVersion,
-    /// The highest revision that the `Lease` showed since then. With one store the lists are rarely that new.
-    revision: ResourceVersion,
+    known: KnownVersions,
 }
 
 /// The receiver of the facts was dropped.
@@ -58,8 +52,7 @@ impl ListVersion {
             facts,
             set_back,
             metrics,
-            listed: ResourceVersion(0),
-            revision: ResourceVersion(0),
+            known: KnownVersions::default(),
         }
     }
 
@@ -70,16 +63,11 @@ impl ListVersion {
             Restorations::ByLease(revision) => (Some(revision), None),
             Restorations::ByList(interval) => (None, Some(interval_after(interval))),
         };
-        let mut restorations = 0;
         loop {
             let step = tokio::select! {
                 () = relisted.notified() => self.ask().await,
                 () = tick(&mut ticks) => self.ask().await,
-                Some(now) = next(&mut revision) => {
-                    let restored = now.restorations != restorations;
-                    restorations = now.restorations;
-                    self.revision_is(now.highest, restored).await
-                }
+                Some(now) = next(&mut revision) => self.lease_shows(now).await,
             };
             if step.is_err() {
                 return;
@@ -87,20 +75,9 @@ impl ListVersion {
         }
     }
 
-    /// Applies the revision from the `Lease`. A list after the restoration may have shown the decrease already.
-    async fn revision_is(
-        &mut self,
-        version: ResourceVersion,
-        restored: bool,
-    ) -> Result<(), Closed> {
-        let highest = self.listed.max(self.revision);
-        if restored && version < highest {
-            self.revision = version;
-            // With two stores the next list can have a lower version than the `Lease`. That is no second restoration.
-            return self.went_back(highest, self.listed.min(version)).await;
-        }
-        self.revision = self.revision.max(version);
-        Ok(())
+    async fn lease_shows(&mut self, revision: Revision) -> Result<(), Closed> {
+        let change = self.known.lease_shows(revision);
+        self.tell(change).await
     }
 
     async fn ask(&mut self) -> Result<(), Closed> {
@@ -125,37 +102,28 @@ impl ListVersion {
         };
         let version = list.metadata.resource_version.as_deref().map(read::version);
         match version {
-            Some(Ok(version)) if version < self.listed => {
-                // The `Lease` shows this restoration too, if it is in the same store.
-                self.revision = self.revision.min(version);
-                self.went_back(self.listed, version).await
-            }
             Some(Ok(version)) => {
-                self.listed = version;
-                self.tell(version).await
+                let change = self.known.list_shows(version);
+                self.tell(change).await
             }
             _ => Ok(()),
         }
     }
 
-    async fn went_back(
-        &mut self,
-        from: ResourceVersion,
-        to: ResourceVersion,
-    ) -> Result<(), Closed> {
-        tracing::warn!(kind = ?self.shown.kind, "the API server was restored from a backup");
-        // The engine compares with the version that it received last, which may be old.
-        self.tell(from).await?;
-        self.listed = to;
-        self.tell(to).await?;
-        // Restart the watch after the fact was sent, because the fact decides how the new list is read.
-        self.set_back.notify_one();
+    async fn tell(&self, change: Change) -> Result<(), Closed> {
+        let kind = self.shown.kind;
+        if change.restored {
+            tracing::warn!(?kind, "the API server was restored from a backup");
+        }
+        for version in change.listed {
+            let fact = Fact::Listed(kind, version);
+            self.facts.send(fact).await.map_err(|_| Closed)?;
+        }
+        // The facts decide how the new list is read, so they are sent first.
+        if change.restored {
+            self.set_back.notify_one();
+        }
         Ok(())
-    }
-
-    async fn tell(&self, version: ResourceVersion) -> Result<(), Closed> {
-        let fact = Fact::Listed(self.shown.kind, version);
-        self.facts.send(fact).await.map_err(|_| Closed)
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use futures::FutureExt as _;
 use mooring_plan::facts::{Fact, Kind};
 use mooring_plan::names::ResourceVersion;
+use mooring_plan::store_revision::Revision;
 use serde_json::json;
 use tokio::sync::{Notify, mpsc};
 
@@ -18,6 +19,7 @@ use crate::metrics::Metrics;
 /// The version of the list of one kind, and what the engine is told of it.
 struct Followed {
     version: ListVersion,
+    revision: Revision,
     /// The version that the API server gives to the next list.
     now: Arc<AtomicU64>,
     told: mpsc::Receiver<Fact>,
@@ -42,6 +44,7 @@ impl Followed {
         let set_back = Arc::new(Notify::new());
         Self {
             version: ListVersion::new(shown, facts, Arc::clone(&set_back), Metrics::new()),
+            revision: Revision::default(),
             now,
             told,
             set_back,
@@ -56,10 +59,10 @@ impl Followed {
         self.restorations()
     }
 
-    /// An answer about the `Lease`. `restored`: it has a lower revision than the answer before it.
-    async fn leased(&mut self, revision: u64, restored: bool) -> usize {
-        let revision = ResourceVersion(revision);
-        assert!(self.version.revision_is(revision, restored).await.is_ok());
+    /// An answer about the `Lease` with this version.
+    async fn leased(&mut self, version: u64) -> usize {
+        self.revision = self.revision.answered(ResourceVersion(version));
+        assert!(self.version.lease_shows(self.revision).await.is_ok());
         self.restorations()
     }
 
@@ -80,19 +83,19 @@ impl Followed {
 async fn a_restoration_that_the_lease_shows_first_is_noticed_once() {
     let mut kind = Followed::new();
     assert_eq!(kind.relisted(150).await, 0);
-    assert_eq!(kind.leased(200, false).await, 0);
-    assert_eq!(kind.leased(100, true).await, 1);
+    assert_eq!(kind.leased(200).await, 0);
+    assert_eq!(kind.leased(100).await, 1);
     assert_eq!(kind.relisted(101).await, 0);
-    assert_eq!(kind.leased(102, false).await, 0);
+    assert_eq!(kind.leased(102).await, 0);
 }
 
 #[tokio::test]
 async fn a_restoration_that_a_list_shows_first_is_noticed_once() {
     let mut kind = Followed::new();
     assert_eq!(kind.relisted(150).await, 0);
-    assert_eq!(kind.leased(200, false).await, 0);
+    assert_eq!(kind.leased(200).await, 0);
     assert_eq!(kind.relisted(100).await, 1);
-    assert_eq!(kind.leased(101, true).await, 0);
+    assert_eq!(kind.leased(101).await, 0);
     assert_eq!(kind.relisted(102).await, 0);
 }
 
@@ -100,28 +103,28 @@ async fn a_restoration_that_a_list_shows_first_is_noticed_once() {
 async fn a_restoration_to_after_the_last_list_is_noticed_once_in_each_order() {
     let mut by_lease = Followed::new();
     assert_eq!(by_lease.relisted(10).await, 0);
-    assert_eq!(by_lease.leased(200, false).await, 0);
-    assert_eq!(by_lease.leased(100, true).await, 1);
+    assert_eq!(by_lease.leased(200).await, 0);
+    assert_eq!(by_lease.leased(100).await, 1);
     assert_eq!(by_lease.relisted(101).await, 0);
     let mut by_list = Followed::new();
     assert_eq!(by_list.relisted(10).await, 0);
-    assert_eq!(by_list.leased(200, false).await, 0);
+    assert_eq!(by_list.leased(200).await, 0);
     // This list is newer than the last one. Only the Lease shows what happened between them.
     assert_eq!(by_list.relisted(100).await, 0);
-    assert_eq!(by_list.leased(101, true).await, 1);
+    assert_eq!(by_list.leased(101).await, 1);
     assert_eq!(by_list.relisted(102).await, 0);
 }
 
 #[tokio::test]
 async fn leases_with_higher_revisions_in_a_store_of_their_own_are_no_restoration() {
     let mut kind = Followed::new();
-    assert_eq!(kind.leased(1_000_000, false).await, 0);
+    assert_eq!(kind.leased(1_000_000).await, 0);
     for version in [100, 101, 150] {
         assert_eq!(kind.relisted(version).await, 0);
-        assert_eq!(kind.leased(1_000_000 + version, false).await, 0);
+        assert_eq!(kind.leased(1_000_000 + version).await, 0);
     }
     assert_eq!(kind.relisted(120).await, 1);
-    assert_eq!(kind.leased(1_000_200, false).await, 0);
+    assert_eq!(kind.leased(1_000_200).await, 0);
     assert_eq!(kind.relisted(121).await, 0);
 }
 
@@ -130,10 +133,10 @@ async fn leases_with_lower_revisions_in_a_store_of_their_own_are_no_restoration(
     let mut kind = Followed::new();
     for version in [100_000, 100_001] {
         assert_eq!(kind.relisted(version).await, 0);
-        assert_eq!(kind.leased(version - 99_990, false).await, 0);
+        assert_eq!(kind.leased(version - 99_990).await, 0);
     }
     assert_eq!(kind.relisted(90_000).await, 1);
-    assert_eq!(kind.leased(12, false).await, 0);
+    assert_eq!(kind.leased(12).await, 0);
     assert_eq!(kind.relisted(90_001).await, 0);
 }
 
@@ -142,10 +145,10 @@ async fn a_restoration_of_the_store_of_the_leases_alone_is_noticed_once() {
     for (listed, leased, restored) in [(100, 1_000_000, 900_000), (100_000, 50, 40)] {
         let mut kind = Followed::new();
         assert_eq!(kind.relisted(listed).await, 0);
-        assert_eq!(kind.leased(leased, false).await, 0);
+        assert_eq!(kind.leased(leased).await, 0);
         // It cannot be told apart from a restoration of the store of the kind.
-        assert_eq!(kind.leased(restored, true).await, 1);
+        assert_eq!(kind.leased(restored).await, 1);
         assert_eq!(kind.relisted(listed + 1).await, 0);
-        assert_eq!(kind.leased(restored + 1, false).await, 0);
+        assert_eq!(kind.leased(restored + 1).await, 0);
     }
 }
