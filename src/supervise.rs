@@ -49,7 +49,7 @@ pub struct Times {
 
 /// Why the process ended without a signal, or not in order.
 #[derive(Debug, thiserror::Error)]
-pub enum Died {
+pub enum SupervisorError {
     /// A task failed.
     #[error("{task} failed")]
     Failed {
@@ -97,35 +97,35 @@ struct Tasks {
 
 impl Tasks {
     /// The result of the next task that ends. None: no task is left.
-    async fn next(&mut self) -> Option<Result<&'static str, Died>> {
+    async fn next(&mut self) -> Option<Result<&'static str, SupervisorError>> {
         let ended = self.running.join_next_with_id().await?;
         let id = ended.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
         let task = self.names.remove(&id).unwrap_or("a task");
         Some(match ended {
             Ok((_, Ok(()))) => Ok(task),
-            Ok((_, Err(source))) => Err(Died::Failed { task, source }),
-            Err(source) => Err(Died::Panicked { task, source }),
+            Ok((_, Err(source))) => Err(SupervisorError::Failed { task, source }),
+            Err(source) => Err(SupervisorError::Panicked { task, source }),
         })
     }
 
     /// Waits for the first task that ends without being stopped.
-    async fn first_death(&mut self) -> Died {
+    async fn first_failure(&mut self) -> SupervisorError {
         match self.next().await {
-            Some(Ok(task)) => Died::Ended { task },
-            Some(Err(died)) => died,
+            Some(Ok(task)) => SupervisorError::Ended { task },
+            Some(Err(failure)) => failure,
             None => std::future::pending().await,
         }
     }
 
     /// Stops all tasks and waits for them, up to the limit. Returns the first failure.
-    async fn end(&mut self, limit: Duration) -> Result<(), Died> {
+    async fn end(&mut self, limit: Duration) -> Result<(), SupervisorError> {
         self.stop.cancel();
         let mut first = Ok(());
         let all = async {
             while let Some(ended) = self.next().await {
-                if let Err(died) = ended {
-                    tracing::error!(error = chain(&died), "a task failed during the shutdown");
-                    first = std::mem::replace(&mut first, Ok(())).and(Err(died));
+                if let Err(failure) = ended {
+                    tracing::error!(error = chain(&failure), "a task failed during the shutdown");
+                    first = std::mem::replace(&mut first, Ok(())).and(Err(failure));
                 }
             }
         };
@@ -135,7 +135,7 @@ impl Tasks {
         let mut names: Vec<_> = self.names.values().copied().collect();
         names.sort_unstable();
         self.running.abort_all();
-        Err(Died::Late {
+        Err(SupervisorError::Late {
             tasks: names.join(", "),
             limit,
         })
@@ -195,8 +195,8 @@ impl Supervisor {
         let stop = self.stop(stage);
         self.spawn(stage, name, async move {
             tokio::select! {
-                () = stop.cancelled() => Ok::<(), Died>(()),
-                () = task => Err(Died::Ended { task: name }),
+                () = stop.cancelled() => Ok::<(), SupervisorError>(()),
+                () = task => Err(SupervisorError::Ended { task: name }),
             }
         });
     }
@@ -205,34 +205,37 @@ impl Supervisor {
     ///
     /// # Errors
     /// A task ended unexpectedly or not within its time limit, or a second signal arrived.
-    pub async fn run(mut self, mut signals: mpsc::Receiver<&'static str>) -> Result<(), Died> {
-        let died = tokio::select! {
+    pub async fn run(
+        mut self,
+        mut signals: mpsc::Receiver<&'static str>,
+    ) -> Result<(), SupervisorError> {
+        let failure = tokio::select! {
             Some(signal) = signals.recv() => {
                 tracing::info!(signal, "shutdown requested");
                 None
             }
-            died = self.deciding.first_death() => Some(died),
-            died = self.serving.first_death() => Some(died),
+            failure = self.deciding.first_failure() => Some(failure),
+            failure = self.serving.first_failure() => Some(failure),
         };
-        if let Some(died) = &died {
-            tracing::error!(error = chain(died), "a task failed: ending the process");
+        if let Some(failure) = &failure {
+            tracing::error!(error = chain(failure), "a task failed: ending the process");
         }
         self.readiness.set(Part::Running, false);
         let ended = tokio::select! {
-            Some(_) = signals.recv() => Err(Died::ForcedShutdown),
+            Some(_) = signals.recv() => Err(SupervisorError::ForcedShutdown),
             ended = self.end() => ended,
         };
-        died.map_or(ended, Err)
+        failure.map_or(ended, Err)
     }
 
-    async fn end(&mut self) -> Result<(), Died> {
+    async fn end(&mut self) -> Result<(), SupervisorError> {
         let decided = self.deciding.end(self.times.deciding).await;
         tracing::info!(drain = ?self.times.drain, "the controller has stopped; draining the webhook");
         let served = tokio::select! {
             () = tokio::time::sleep(self.times.drain) => self.serving.end(self.times.closing).await,
-            died = self.serving.first_death() => {
+            failure = self.serving.first_failure() => {
                 let _ = self.serving.end(self.times.closing).await;
-                Err(died)
+                Err(failure)
             }
         };
         decided.and(served)

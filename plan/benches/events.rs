@@ -11,13 +11,13 @@
     missing_docs
 )]
 
-#[path = "../tests/promises/crowd.rs"]
-mod crowd;
+#[path = "../tests/promises/many_ips.rs"]
+mod many_ips;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crowd::{Crowd, POD};
+use many_ips::{ManyIps, POD};
 use mooring_plan::cloud::Interface;
 use mooring_plan::engine::{Completion, Effect, Engine, Event, Pacing, Work};
 use mooring_plan::facts::{Fact, Kind, Settings, WriteOutcome, Written};
@@ -61,15 +61,15 @@ struct World {
 impl World {
     /// IPs at rest, as a process that begins to lead comes to know them.
     fn at_rest(ips: u32, nodes: u32) -> Self {
-        let crowd = Crowd::at_rest(ips, nodes);
+        let many_ips = ManyIps::at_rest(ips, nodes);
         let settings = Settings {
             inventory_interval: Duration::from_mins(1),
         };
         let mut world = Self {
             engine: Engine::new(settings, Pacing::On),
             kube: Kube::with_one_counter(),
-            interfaces: crowd.interfaces,
-            now: crowd.now,
+            interfaces: many_ips.interfaces,
+            now: many_ips.now,
             in_flight: BTreeMap::new(),
             begun: 0,
             ips,
@@ -79,12 +79,12 @@ impl World {
             calls: 0,
             writes: 0,
         };
-        let mut facts = vec![Fact::Block(crowd::block())];
-        facts.extend(crowd.nodes.into_values().map(Fact::Node));
+        let mut facts = vec![Fact::Block(many_ips::block())];
+        facts.extend(many_ips.nodes.into_values().map(Fact::Node));
         for number in 0..ips {
             let attached = attached(POD, number, &node_name(number % nodes));
             // With the conditions that were written for it.
-            let ip = crowd.facts.ip(&attached.ip.name).unwrap().clone();
+            let ip = many_ips.facts.ip(&attached.ip.name).unwrap().clone();
             facts.push(Fact::Ip(ip));
             facts.push(Fact::Reservation(attached.reservation));
             facts.push(Fact::Pod(attached.pod));
@@ -255,7 +255,7 @@ impl World {
     }
 
     /// These events, spread over each second.
-    fn play(&mut self, seconds: u32, rate: &Rate) {
+    fn run_at_rate(&mut self, seconds: u32, rate: &Rate) {
         let mut done = [0_u32; 3];
         for slice in 1..=seconds * 100 {
             for (kind, each) in [rate.pods, rate.nodes, rate.moves].into_iter().enumerate() {
@@ -328,7 +328,7 @@ fn main() {
         println!("{ips} IPs: beginning to lead takes {took:?}");
         for (what, rate) in &rates {
             world.reset();
-            world.play(seconds, rate);
+            world.run_at_rate(seconds, rate);
             let (spent, events) = (world.spent, world.events);
             let share = spent.as_secs_f64() / f64::from(seconds) * 100.0;
             println!(

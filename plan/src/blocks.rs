@@ -80,7 +80,10 @@ impl Facts {
         }
         steps.extend(self.ownerless_step(spec, subnet, now));
         let (status, notices) = self.block_status(block, spec, subnet, &ips, &carriers, now);
-        let ready = status.conditions.get(READY).is_some_and(|said| said.status);
+        let ready = status
+            .conditions
+            .get(READY)
+            .is_some_and(|condition| condition.status);
         steps.extend(write_status(block, status));
         if spec.node_selector.is_none() && subnet.is_some_and(|subnet| subnet.inventory().is_some())
         {

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn once_throttled_it_is_as_fast_as_the_refill_at_once_however_often_that_was() {
+    fn after_any_number_of_throttlings_the_rate_is_the_refill_rate() {
         for throttlings in [1, 2, 50] {
             let mut buckets = Buckets::default();
             let mut now = Instant::START;

@@ -71,7 +71,7 @@ pub fn plan(world: &World<'_>) -> Decision {
     let next = if world.memory.stale {
         Next::read(Read::Ip(world.ip.name.clone()))
     } else if world.ip.deleting && !world.ip.finalizer {
-        Next::Rest
+        Next::Idle
     } else {
         match world
             .ip
@@ -98,18 +98,18 @@ pub fn plan(world: &World<'_>) -> Decision {
     let next =
         wait_out(world, next, &mut notices).or(|| world.report_to_waiting_pods(&mut notices));
     // Two causes can lead to the same notice.
-    let mut said: Notices = Vec::new();
+    let mut reported: Notices = Vec::new();
     notices.retain(|notice| {
-        let new = !said.contains(notice);
+        let new = !reported.contains(notice);
         if new {
-            said.push(notice.clone());
+            reported.push(notice.clone());
         }
         new
     });
     let (step, again) = match next {
         Next::Do(step, at) => (Some(step), at),
         Next::At(at) => (None, Some(at)),
-        Next::Rest => (None, None),
+        Next::Idle => (None, None),
     };
     Decision {
         step,

@@ -253,15 +253,15 @@ impl Engine {
             Affected::Nothing => {}
             Affected::One(ip) => {
                 let block = self.facts.block_of(&ip);
-                self.touch_block(block.as_ref());
+                self.mark_affected(block.as_ref());
                 self.queue.push(ip);
             }
             Affected::Several(ips) => {
-                self.touch_block(None);
+                self.mark_affected(None);
                 self.queue.extend(ips.iter());
             }
             Affected::All => {
-                self.touch_block(None);
+                self.mark_affected(None);
                 self.queue.extend(self.facts.ip_names());
             }
         }

@@ -255,7 +255,7 @@ impl Facts {
     }
 
     /// The IPs with a claim for this ENI that EC2 has not confirmed, or that is being written. Each IP comes once.
-    pub fn coming_to(&self, interface: &InterfaceId) -> impl Iterator<Item = &IpName> {
+    pub fn pending_for(&self, interface: &InterfaceId) -> impl Iterator<Item = &IpName> {
         let claimed =
             |name: &IpName| self.ips.get(name).and_then(Ip::unfinished_for) == Some(interface);
         let begun = self.claims_begun.iter();

@@ -193,7 +193,7 @@ impl Election {
                 if !mine {
                     self.held = None;
                 }
-                self.next = self.next_look(self.timings.retry_period, now);
+                self.next = self.next_due(self.timings.retry_period, now);
             }
             LeaseAnswer::Wrote(record) => {
                 self.unsure = false;
@@ -224,14 +224,14 @@ impl Election {
         if !mine {
             self.held = None;
             // The holder renews it every period. While the watch shows that, no read is needed.
-            self.next = self.next_look(self.timings.retry_period.saturating_mul(2), now);
+            self.next = self.next_due(self.timings.retry_period.saturating_mul(2), now);
         }
         true
     }
 
     /// When the next step is due: at once if the lease can be acquired, otherwise after the interval or when it
     /// expires.
-    fn next_look(&self, interval: Duration, now: Instant) -> Instant {
+    fn next_due(&self, interval: Duration, now: Instant) -> Instant {
         let Some((Some(record), since)) = &self.seen else {
             return now;
         };

@@ -90,7 +90,7 @@ proptest! {
             let now = Instant::from_millis(u64::try_from(now).unwrap());
             known.apply(fact, now, now);
             for interface in INTERFACES.map(InterfaceId::from) {
-                let counted: BTreeSet<&IpName> = known.coming_to(&interface).collect();
+                let counted: BTreeSet<&IpName> = known.pending_for(&interface).collect();
                 let found: BTreeSet<&IpName> = known
                     .ip_names()
                     .filter(|name| {

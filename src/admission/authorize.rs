@@ -9,7 +9,7 @@
 use mooring_plan::admission::usage::{Requester, TrustedControllers};
 use tokio::time::timeout;
 
-use super::cluster_reader::{ClusterReader, LIMIT, Right, unavailable};
+use super::cluster_reader::{ClusterReader, READ_TIMEOUT, Right, unavailable};
 use super::{Allowed, Verdict};
 use crate::telemetry::chain;
 
@@ -24,10 +24,10 @@ pub(super) async fn authorize<S: ClusterReader>(
         return Ok(allowed);
     };
     let subject = wanted.subject(requester, trusted);
-    match timeout(LIMIT, source.right(&subject, wanted)).await {
+    match timeout(READ_TIMEOUT, source.right(&subject, wanted)).await {
         Ok(Ok(Right::Granted)) => Ok(allowed),
         Ok(Ok(Right::Missing)) => Err(wanted.refused(&subject)),
         Ok(Err(error)) => Err(unavailable(&chain(&error))),
-        Err(_) => Err(unavailable(&format!("no answer within {LIMIT:?}"))),
+        Err(_) => Err(unavailable(&format!("no answer within {READ_TIMEOUT:?}"))),
     }
 }

@@ -30,7 +30,7 @@ pub trait Rights: Clone + Send + Sync + 'static {
 
 /// Time limit of a read of one object, and of a question about a right. A review of a pod can take three times as long:
 /// with its cached objects, its fresh ones and the right. That is less than the time limit of the whole review.
-pub(super) const LIMIT: Duration = Duration::from_millis(900);
+pub(super) const READ_TIMEOUT: Duration = Duration::from_millis(900);
 /// Time limit of a fresh read of all IPs and blocks. No right is checked after it.
 const LISTS: Duration = Duration::from_millis(1900);
 /// Time limit of that read for a change that cannot be undone. No cached objects are read before it, so more time is left.
@@ -58,7 +58,7 @@ impl Dependencies {
     pub(super) const fn limit(&self) -> Duration {
         match (&self.annotation, self.irrevocable) {
             (_, true) => IRREVOCABLE,
-            (Some(_), false) => LIMIT,
+            (Some(_), false) => READ_TIMEOUT,
             (None, false) => LISTS,
         }
     }

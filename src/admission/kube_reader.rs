@@ -21,7 +21,7 @@ use tokio::time::timeout;
 
 use super::Caches;
 use super::caches::read_block;
-use super::cluster_reader::LIMIT;
+use super::cluster_reader::READ_TIMEOUT;
 use super::known_objects::readable;
 use super::single_flight::{SingleFlight, SingleFlightBy};
 use super::{BoundNode, ClusterReader, Dependencies, KnownIp, Snapshot, Unreadable};
@@ -128,12 +128,12 @@ impl KubeReader {
         match self.ip(name).await {
             IpSeen::Now(now) => Ok(now),
             IpSeen::Failed(why) => Err(failed(why)),
-            IpSeen::Unknown => Err(failed(format!("no answer within {LIMIT:?}"))),
+            IpSeen::Unknown => Err(failed(format!("no answer within {READ_TIMEOUT:?}"))),
         }
     }
 
     /// A read that is shared by all callers that wait for the same object. Returns the default value if the read, or
-    /// the wait of this caller, takes longer than [`LIMIT`].
+    /// the wait of this caller, takes longer than [`READ_TIMEOUT`].
     async fn read_once<K, T>(
         shared: &SingleFlightBy<K, T>,
         key: K,
@@ -193,9 +193,9 @@ impl KubeReader {
     }
 }
 
-/// The value, or the default value after [`LIMIT`].
+/// The value, or the default value after [`READ_TIMEOUT`].
 async fn in_time<T: Default>(read: impl Future<Output = T>) -> T {
-    timeout(LIMIT, read).await.unwrap_or_default()
+    timeout(READ_TIMEOUT, read).await.unwrap_or_default()
 }
 
 async fn list<K: Resource<DynamicType = ()>, T, E: StdError>(

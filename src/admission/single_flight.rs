@@ -83,7 +83,7 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
                         return Ok(value);
                     }
                 }
-                Part::Reads(tell, outcome) => return self.read(read, tell, outcome).await,
+                Part::Reads(sender, outcome) => return self.read(read, sender, outcome).await,
             }
         }
     }
@@ -93,16 +93,16 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
         if let Some(outcome) = &*next {
             return Part::Shares(outcome.clone());
         }
-        let (tell, outcome) = oneshot::channel();
+        let (sender, outcome) = oneshot::channel();
         let outcome = outcome.shared();
         *next = Some(outcome.clone());
-        Part::Reads(tell, outcome)
+        Part::Reads(sender, outcome)
     }
 
     async fn read<E: Send + 'static>(
         &self,
         read: impl Future<Output = Result<T, E>> + Send + 'static,
-        tell: oneshot::Sender<T>,
+        sender: oneshot::Sender<T>,
         outcome: Outcome<T>,
     ) -> Result<T, E> {
         let reads = Arc::clone(&self.0);
@@ -112,12 +112,12 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
             let _turn = reads.turns.acquire().await;
             // The read starts now. Later callers need another read.
             drop(reads.next().take());
-            if tell.is_closed() {
+            if sender.is_closed() {
                 // No caller waits any more.
                 return None;
             }
             Some(read.await.inspect(|value| {
-                let _ = tell.send(value.clone());
+                let _ = sender.send(value.clone());
             }))
         });
         let read = reading.await;

@@ -25,7 +25,7 @@ pub const BRAKE_ENGAGED: &str = "BrakeEngaged";
 
 /// A condition to write, without its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Saying {
+pub struct NewCondition {
     /// The condition's type.
     pub condition: &'static str,
     /// Whether the status is `True`.
@@ -38,7 +38,7 @@ pub struct Saying {
     pub generation: i64,
 }
 
-impl Saying {
+impl NewCondition {
     /// The condition for the object. `lastTransitionTime` is kept from `before` unless the status changes, so that to
     /// write the same condition again changes nothing.
     #[must_use]
@@ -91,8 +91,8 @@ mod tests {
         Time(Timestamp::from_second(second).unwrap())
     }
 
-    fn ready(holds: bool, reason: Reason) -> Saying {
-        Saying {
+    fn ready(holds: bool, reason: Reason) -> NewCondition {
+        NewCondition {
             condition: READY,
             holds,
             reason,

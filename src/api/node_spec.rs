@@ -108,7 +108,7 @@ pub enum NodeSpecError {
 }
 
 /// The most routes, and the most internal networks.
-const LIMIT: usize = 64;
+const MAX_NETWORKS: usize = 64;
 
 fn network(field: &'static str, text: &str) -> Result<Ipv4Net, NodeSpecError> {
     text.parse::<Ipv4Net>()
@@ -121,7 +121,7 @@ fn network(field: &'static str, text: &str) -> Result<Ipv4Net, NodeSpecError> {
 }
 
 fn few(field: &'static str, count: usize) -> Result<(), NodeSpecError> {
-    if count > LIMIT {
+    if count > MAX_NETWORKS {
         return Err(NodeSpecError::TooMany { field, count });
     }
     Ok(())

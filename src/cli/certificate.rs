@@ -83,7 +83,7 @@ type Task = Pin<Box<dyn Future<Output = ()> + Send>>;
 /// The TLS configuration, and the tasks that keep the certificate up to date.
 pub struct Certificate {
     pub config: Arc<ServerConfig>,
-    pub keeping: Task,
+    pub refresh: Task,
     pub clients: Task,
     pub trust: Task,
 }
@@ -133,7 +133,7 @@ impl Args {
             }
         };
         let interval = self.cert_interval;
-        let keeping: Task = match self.tls {
+        let refresh: Task = match self.tls {
             Source::Files => Box::pin(serving.files(self.cert_dir.clone(), interval, notice)),
             Source::SelfManaged => {
                 let options = SelfManaged {
@@ -189,7 +189,7 @@ impl Args {
         });
         Ok(Certificate {
             config: serving.config,
-            keeping,
+            refresh,
             clients: Box::pin(clients),
             trust: Box::pin(trust),
         })

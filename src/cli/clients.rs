@@ -8,9 +8,9 @@ use crate::supervise::BoxError;
 
 /// A connection without data is closed after this time. The server ends a watch after 45 s (R1.22), so that only a
 /// half-open connection reaches the limit.
-const SILENCE: Duration = Duration::from_secs(55);
+const READ_TIMEOUT: Duration = Duration::from_secs(55);
 /// The same for the lease. A slower read or write is useless, because the renew deadline is 10 s.
-const LEASE_SILENCE: Duration = Duration::from_secs(5);
+const LEASE_READ_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time limit for a connect.
 const CONNECT: Duration = Duration::from_secs(5);
 
@@ -31,8 +31,8 @@ pub async fn clients() -> Result<Clients, BoxError> {
     // retries.
     config.default_retry = false;
     let mut lease = config.clone();
-    config.read_timeout = Some(SILENCE);
-    lease.read_timeout = Some(LEASE_SILENCE);
+    config.read_timeout = Some(READ_TIMEOUT);
+    lease.read_timeout = Some(LEASE_READ_TIMEOUT);
     Ok(Clients {
         general: Client::try_from(config)?,
         lease: Client::try_from(lease)?,

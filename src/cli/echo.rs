@@ -117,7 +117,7 @@ mod tests {
     #[tokio::test]
     async fn every_connection_is_answered_with_its_address_and_closed() {
         let (listener, address) = listener().await;
-        let (_told, signals) = mpsc::channel(1);
+        let (_sender, signals) = mpsc::channel(1);
         tokio::spawn(serve(listener, signals, 1));
         // More connections than are answered at the same time.
         let asking: Vec<_> = (0..20).map(|_| tokio::spawn(ask(address))).collect();
@@ -129,10 +129,10 @@ mod tests {
     #[tokio::test]
     async fn a_signal_ends_it() {
         let (listener, address) = listener().await;
-        let (told, signals) = mpsc::channel(1);
+        let (sender, signals) = mpsc::channel(1);
         let serving = tokio::spawn(serve(listener, signals, 1));
         assert_eq!(ask(address).await, "127.0.0.1\n");
-        told.send("SIGTERM").await.unwrap();
+        sender.send("SIGTERM").await.unwrap();
         serving.await.unwrap();
         assert!(TcpStream::connect(address).await.is_err());
     }

@@ -85,7 +85,7 @@ async fn start(args: Args, settings: NodeSettings) -> Result<(), BoxError> {
     let client = clients().await?.general;
     let (out, mut shown) = watch::channel(None);
     let (sender, wanted) = watch::channel(Objects::default());
-    let (said, reports) = watch::channel(Reports::new());
+    let (reported, reports) = watch::channel(Reports::new());
     let mut tasks: JoinSet<Result<&'static str, BoxError>> = JoinSet::new();
     let (watching, node) = (client.clone(), args.node_name.clone());
     tasks.spawn(async move {
@@ -106,7 +106,7 @@ async fn start(args: Args, settings: NodeSettings) -> Result<(), BoxError> {
                 sender.send_replace(known.unwrap_or_default());
             }
         };
-        let reconciling = reconcile(reconciler, events, wanted, said);
+        let reconciling = reconcile(reconciler, events, wanted, reported);
         tokio::select! {
             () = reporting => {}
             () = probing => {}

@@ -203,7 +203,7 @@ async fn webhook(
     supervisor.spawn_endless(
         Stage::Serving,
         "the certificate renewal",
-        certificate.keeping,
+        certificate.refresh,
     );
     supervisor.spawn_endless(Stage::Serving, "the client CA reload", certificate.clients);
     supervisor.spawn_endless(Stage::Serving, "the caBundle check", certificate.trust);

@@ -9,7 +9,7 @@ use crate::supervise::BoxError;
 pub fn signals() -> Result<mpsc::Receiver<&'static str>, BoxError> {
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let (told, signals) = mpsc::channel(2);
+    let (sender, signals) = mpsc::channel(2);
     tokio::spawn(async move {
         loop {
             let name = tokio::select! {
@@ -17,7 +17,7 @@ pub fn signals() -> Result<mpsc::Receiver<&'static str>, BoxError> {
                 Some(()) = interrupt.recv() => "SIGINT",
                 else => break,
             };
-            if told.send(name).await.is_err() {
+            if sender.send(name).await.is_err() {
                 break;
             }
         }

@@ -36,7 +36,7 @@ impl Events {
     }
 
     /// Logs a notice, and queues it as an Event.
-    pub(super) fn tell(&self, notice: Notice) {
+    pub(super) fn report(&self, notice: Notice) {
         let (reason, on) = (notice.reason.as_str(), in_words(&notice.on));
         let message = &notice.message;
         if event_type(notice.reason) == "Warning" {
@@ -164,7 +164,7 @@ mod tests {
         let metrics = Metrics::new();
         let (queue, waiting) = Events::queue(metrics.clone());
         for number in 0..events {
-            queue.tell(notice(number));
+            queue.report(notice(number));
         }
         drop(queue);
         let requests = TaskTracker::new();

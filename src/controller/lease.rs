@@ -102,7 +102,7 @@ impl LeaderElector {
             }
             self.publish(&leadership);
         }
-        if tokio::time::timeout(RELEASE, self.give_back())
+        if tokio::time::timeout(RELEASE, self.release_lease())
             .await
             .is_err()
         {
@@ -138,7 +138,7 @@ impl LeaderElector {
         self.election.apply(answer, begun, self.clock.now());
     }
 
-    async fn give_back(&mut self) {
+    async fn release_lease(&mut self) {
         // A renewal in flight may have changed the version.
         for _ in 0..3 {
             let Some(step) = self.election.release() else {

@@ -162,11 +162,11 @@ pub async fn run(options: Options) -> Result<(), Error> {
     let mut reconciling = std::pin::pin!(reconciling);
     let ended = tokio::select! {
         ended = &mut reconciling => ended,
-        died = death(&mut watches, &mut electing) => {
+        failure = first_failure(&mut watches, &mut electing) => {
             // The lease is released after the last call has ended, for any cause of the shutdown.
             stop.cancel();
             let _ = reconciling.await;
-            Err(died)
+            Err(failure)
         }
     };
     release.cancel();
@@ -180,13 +180,13 @@ pub async fn run(options: Options) -> Result<(), Error> {
 }
 
 /// Waits for the first task that ends although it must not, and returns the error.
-async fn death(watches: &mut JoinSet<&'static str>, electing: &mut JoinSet<()>) -> Error {
+async fn first_failure(watches: &mut JoinSet<&'static str>, electing: &mut JoinSet<()>) -> Error {
     let electing_it = "electing the lease";
-    let (died, task) = tokio::select! {
-        Some(died) = watches.join_next() => (died, "a watch"),
-        Some(died) = electing.join_next() => (died.map(|()| electing_it), electing_it),
+    let (ended, task) = tokio::select! {
+        Some(ended) = watches.join_next() => (ended, "a watch"),
+        Some(ended) = electing.join_next() => (ended.map(|()| electing_it), electing_it),
     };
-    match died {
+    match ended {
         Ok(task) => Error::Ended { task },
         Err(source) => Error::Panicked { task, source },
     }

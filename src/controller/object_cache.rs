@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_very_version_is_given_and_an_older_one_takes_no_newer_ones_place() {
+    fn only_the_latest_version_is_returned() {
         let latest = ObjectCache::default();
         latest.see(&ip("7"));
         latest.see(&ip("5"));

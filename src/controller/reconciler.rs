@@ -178,7 +178,7 @@ impl Reconciler {
                 self.in_flight
                     .spawn(async move { Event::Completed(Work::Ips, effects.list_ips().await) });
             }
-            Effect::Post(notice) => self.events.tell(notice),
+            Effect::Post(notice) => self.events.report(notice),
             Effect::Report(report) => {
                 if report == Report::Synced
                     && let Some(on_synced) = self.on_synced.take()

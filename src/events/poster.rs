@@ -19,7 +19,7 @@ const NOTE_BYTES: usize = 1024;
 /// An equal Event within this time increases the count of the first one.
 const SERIES: Duration = Duration::from_mins(6);
 /// Time limit of a request.
-const LIMIT: Duration = Duration::from_secs(5);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The reporter that Events name.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ pub enum NotPosted {
         source: kube::Error,
     },
     /// The API server did not answer in time.
-    #[error("posting Event {reason} on {on}: no answer within {LIMIT:?}")]
+    #[error("posting Event {reason} on {on}: no answer within {REQUEST_TIMEOUT:?}")]
     Late {
         /// The reason of the Event.
         reason: &'static str,
@@ -220,7 +220,7 @@ async fn within<T>(
     request: impl Future<Output = kube::Result<T>>,
 ) -> Result<T, NotPosted> {
     let (reason, on) = (event.reason, || event.subject.to_string());
-    match tokio::time::timeout(LIMIT, request).await {
+    match tokio::time::timeout(REQUEST_TIMEOUT, request).await {
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(source)) => Err(NotPosted::Api {
             reason,

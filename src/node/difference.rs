@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use super::connections::Expected;
 use super::desired::{Desired, Endpoint};
+use super::routing;
 use super::ruleset;
 use super::settings::NodeSettings;
 use super::slots;
 use super::state::{KernelState, LocalAddress, RouteEntry, Rule};
 use super::table::Table;
 use super::table_update::transactions;
-use super::ways;
 
 /// `rp_filter` loose: a packet may arrive on an interface that is not the route back to its source.
 const LOOSE: u32 = 2;
@@ -112,8 +112,8 @@ impl fmt::Display for Change {
 #[must_use]
 pub fn difference(desired: &Desired, kernel: &KernelState, settings: &NodeSettings) -> Vec<Change> {
     let slots = slots::slots(desired, kernel, settings);
-    let routes = ways::routes(desired, kernel, &slots, settings);
-    let rules = ways::rules(desired, &slots, settings);
+    let routes = routing::routes(desired, kernel, &slots, settings);
+    let rules = routing::rules(desired, &slots, settings);
     let addresses = addresses(desired, kernel);
     let (set, before) = reverse_path(desired, kernel);
     let table = ruleset::table(desired, kernel, &slots, &before, settings);

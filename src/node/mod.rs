@@ -20,6 +20,7 @@ mod probe_rules;
 pub mod read;
 pub mod reconcile;
 pub mod report;
+mod routing;
 pub mod ruleset;
 pub mod settings;
 pub mod slots;
@@ -27,7 +28,6 @@ pub mod state;
 pub mod table;
 pub mod table_update;
 pub mod watch;
-mod ways;
 
 #[cfg(test)]
 mod tests;

@@ -4,7 +4,7 @@ use kube::api::DynamicObject;
 use serde_json::Value;
 
 use super::objects::{Claim, Ip, NodeBlock, NodeSpec, Pod, Probe, Route};
-use crate::api::read::{Fields, Kept};
+use crate::api::read::{FieldMask, Fields};
 use crate::api::{self, IpBlock, names};
 
 /// Selects the fields of a pod that are read.
@@ -12,11 +12,14 @@ use crate::api::{self, IpBlock, names};
 pub enum PodFields {}
 
 impl Fields for PodFields {
-    const KEPT: &'static [(&'static str, Kept)] = &[
-        ("spec", Kept::Fields(&[("hostNetwork", Kept::All)])),
+    const MASK: &'static [(&'static str, FieldMask)] = &[
+        (
+            "spec",
+            FieldMask::Fields(&[("hostNetwork", FieldMask::All)]),
+        ),
         (
             "status",
-            Kept::Fields(&[("phase", Kept::All), ("podIP", Kept::All)]),
+            FieldMask::Fields(&[("phase", FieldMask::All), ("podIP", FieldMask::All)]),
         ),
     ];
 }

@@ -167,7 +167,7 @@ impl Reconciler {
         orders.retain(|ip, order| {
             let programmed = reports
                 .get(ip)
-                .is_some_and(|said| said.state == State::Programmed);
+                .is_some_and(|reported| reported.state == State::Programmed);
             programmed && !refused.iter().any(|(change, _)| self.stops(change, order))
         });
         self.orders.send_if_modified(|before| {
@@ -279,8 +279,8 @@ pub async fn run(
             () = sleep_until(retry.unwrap_or_else(Instant::now)), if retry.is_some() => Part::All,
         };
         let wanted = objects.borrow_and_update().clone();
-        let said;
-        (said, retry) = match reconciler.reconcile(&wanted, part).await {
+        let reported;
+        (reported, retry) = match reconciler.reconcile(&wanted, part).await {
             Ok(outcome) => {
                 failures = 0;
                 for error in &outcome.errors {
@@ -298,14 +298,14 @@ pub async fn run(
                 failures = failures.saturating_add(1);
                 // One failure can be an accident of one run of `nft`: the last reports stay.
                 let lasts = failures >= UNREADABLE;
-                let said = lasts.then(|| unreadable(&wanted, &reason));
-                (said, Some(Instant::now() + RETRY))
+                let reported = lasts.then(|| unreadable(&wanted, &reason));
+                (reported, Some(Instant::now() + RETRY))
             }
         };
-        let Some(said) = said else { continue };
+        let Some(reported) = reported else { continue };
         reports.send_if_modified(|before| {
-            let differs = *before != said;
-            *before = said;
+            let differs = *before != reported;
+            *before = reported;
             differs
         });
     }

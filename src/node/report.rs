@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::desired::{Report, State};
-use super::probe::{Found, ProbeResult, ProbeResults};
+use super::probe::{ProbeResult, ProbeResults, SubjectResult};
 use super::reconcile::Reports;
 use crate::api::read::PROGRAMMED;
 use crate::api::{IpNode, IpNodeSpec, IpNodeStatus, ProbedAddress, ProgrammedAddress};
@@ -38,8 +38,8 @@ pub async fn run(
             changed = outcomes.changed() => if changed.is_err() { return },
             _ = heartbeat.tick() => {}
         }
-        let said = status(&reports.borrow_and_update(), &outcomes.borrow_and_update());
-        while let Err(error) = write(&client, &node, &said).await {
+        let written = status(&reports.borrow_and_update(), &outcomes.borrow_and_update());
+        while let Err(error) = write(&client, &node, &written).await {
             tracing::warn!(node, error = chain(&error), "the IPNode cannot be written");
             tokio::time::sleep(RETRY).await;
             if reports.has_changed().unwrap_or(true) || outcomes.has_changed().unwrap_or(true) {
@@ -77,7 +77,7 @@ pub fn status(reports: &Reports, outcomes: &ProbeResults) -> IpNodeStatus {
     }
 }
 
-fn probed(found: &Found) -> ProbedAddress {
+fn probed(found: &SubjectResult) -> ProbedAddress {
     let ProbeResult {
         observed,
         round_trip,
@@ -91,11 +91,11 @@ fn probed(found: &Found) -> ProbedAddress {
     }
 }
 
-async fn write(client: &Client, node: &str, said: &IpNodeStatus) -> Result<(), kube::Error> {
+async fn write(client: &Client, node: &str, written: &IpNodeStatus) -> Result<(), kube::Error> {
     let api: Api<IpNode> = Api::all(client.clone());
     // A merge patch replaces the whole list, with any manual change in it.
     let patch = Patch::Merge(json!({ "status": {
-        "version": said.version, "heartbeatTime": said.heartbeat_time, "addresses": said.addresses,
+        "version": written.version, "heartbeatTime": written.heartbeat_time, "addresses": written.addresses,
     } }));
     match api
         .patch_status(node, &PatchParams::default(), &patch)

@@ -201,10 +201,10 @@ mod tests {
             assert_eq!(with(mask, false), Ok(()));
         }
         // The way out that the error names.
-        let said = SettingsError::CiliumMask(0x000f_0000).to_string();
+        let message = SettingsError::CiliumMask(0x000f_0000).to_string();
         for mask in [0x0000_3000, 0x0000_000f] {
             assert_eq!(with(mask, true), Ok(()));
-            assert!(said.contains(&format!("{mask:#010x}")), "{said}");
+            assert!(message.contains(&format!("{mask:#010x}")), "{message}");
         }
     }
 

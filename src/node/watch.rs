@@ -20,11 +20,11 @@ use crate::api::{Ip, IpBlock, names, watching};
 use crate::telemetry::chain;
 
 /// Interval for reading the IPs that pods of this node ask for and that are not claimed for this node.
-const LOOK: Duration = Duration::from_secs(5);
+const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The objects that are known so far. Nothing is published before every list was complete once: an object that is
 /// not known yet would be removed from the kernel.
-struct Known {
+struct WatchState {
     objects: Objects,
     /// Names of the IPs that the watch shows.
     watched: std::collections::BTreeSet<String>,
@@ -32,7 +32,7 @@ struct Known {
     out: watch::Sender<Option<Objects>>,
 }
 
-impl Known {
+impl WatchState {
     fn publish(&self) {
         if self.missing == 0 {
             let objects = self.objects.clone();
@@ -47,7 +47,7 @@ impl Known {
 
 type ReducedPod = Reduced<read::PodFields>;
 
-type Shared = Arc<Mutex<Known>>;
+type Shared = Arc<Mutex<WatchState>>;
 
 /// Watches blocks, the IPs of the node and its annotated pods until the receiver is dropped.
 pub async fn run(client: Client, node: String, out: watch::Sender<Option<Objects>>) {
@@ -55,7 +55,7 @@ pub async fn run(client: Client, node: String, out: watch::Sender<Option<Objects
         node: node.clone(),
         ..Objects::default()
     };
-    let known = Known {
+    let known = WatchState {
         objects,
         watched: std::collections::BTreeSet::new(),
         missing: 3,
@@ -87,13 +87,13 @@ pub async fn run(client: Client, node: String, out: watch::Sender<Option<Objects
         Arc::clone(&known),
         pods,
     ));
-    tasks.spawn(look(Api::all(client), known));
+    tasks.spawn(poll_unwatched_ips(Api::all(client), known));
     // Each task runs until it is aborted together with this one.
     while tasks.join_next().await.is_some() {}
 }
 
 /// Applies one change: an object that exists, an object that is gone, or a complete list.
-type TakeIn<K> = fn(&mut Known, &Change<'_, K>);
+type TakeIn<K> = fn(&mut WatchState, &Change<'_, K>);
 
 enum Change<'a, K> {
     There(&'a K),
@@ -147,7 +147,7 @@ fn uid<K: Resource>(object: &K) -> &str {
     object.meta().uid.as_deref().unwrap_or_default()
 }
 
-fn blocks(known: &mut Known, change: &Change<'_, IpBlock>) {
+fn blocks(known: &mut WatchState, change: &Change<'_, IpBlock>) {
     let blocks = &mut known.objects.blocks;
     match *change {
         Change::There(block) => drop(blocks.insert(name(block), read::block(block))),
@@ -161,7 +161,7 @@ fn blocks(known: &mut Known, change: &Change<'_, IpBlock>) {
     }
 }
 
-fn ips(known: &mut Known, change: &Change<'_, Ip>) {
+fn ips(known: &mut WatchState, change: &Change<'_, Ip>) {
     let ips = &mut known.objects.ips;
     match *change {
         Change::There(ip) => {
@@ -187,7 +187,7 @@ fn ips(known: &mut Known, change: &Change<'_, Ip>) {
     }
 }
 
-fn pods(known: &mut Known, change: &Change<'_, ReducedPod>) {
+fn pods(known: &mut WatchState, change: &Change<'_, ReducedPod>) {
     let pods = &mut known.objects.pods;
     match *change {
         Change::There(pod) => match read::pod(pod.as_ref()) {
@@ -209,7 +209,7 @@ fn pods(known: &mut Known, change: &Change<'_, ReducedPod>) {
 
 /// Reads the IPs of pods that wait for their address, because the watch shows only IPs of this node. Until the IP of a
 /// pod is read, the partners of all blocks are used for that pod.
-async fn look(api: Api<Ip>, known: Shared) {
+async fn poll_unwatched_ips(api: Api<Ip>, known: Shared) {
     loop {
         let wanted: Vec<String> = {
             let known = known.lock().await;
@@ -238,6 +238,6 @@ async fn look(api: Api<Ip>, known: Shared) {
                 }
             }
         }
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }

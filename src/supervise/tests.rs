@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use super::{Died, Stage, Supervisor, Times};
+use super::{Stage, Supervisor, SupervisorError, Times};
 use crate::telemetry::{Part, Readiness};
 
 const TIMES: Times = Times {
@@ -13,7 +13,10 @@ const TIMES: Times = Times {
 };
 
 /// Runs the supervisor with a time limit, so that an error fails the test instead of blocking it.
-async fn ended(supervisor: Supervisor, signals: mpsc::Receiver<&'static str>) -> Result<(), Died> {
+async fn ended(
+    supervisor: Supervisor,
+    signals: mpsc::Receiver<&'static str>,
+) -> Result<(), SupervisorError> {
     let limit = Duration::from_secs(20);
     let ended = tokio::time::timeout(limit, supervisor.run(signals)).await;
     ended.unwrap_or_else(|_| panic!("it has not ended within {limit:?}"))
@@ -57,16 +60,16 @@ async fn a_task_that_fails_ends_all_others_in_order() {
         Err(std::io::Error::other("no socket"))
     });
     let (_signal, signals) = mpsc::channel(1);
-    let died = ended(supervisor, signals).await.unwrap_err();
+    let failure = ended(supervisor, signals).await.unwrap_err();
     assert!(
         matches!(
-            died,
-            Died::Failed {
+            failure,
+            SupervisorError::Failed {
                 task: "metrics",
                 ..
             }
         ),
-        "{died:?}"
+        "{failure:?}"
     );
     assert_eq!(*log.lock().unwrap(), ["controller", "webhook"]);
 }
@@ -79,10 +82,10 @@ async fn a_task_that_panics_ends_the_process() {
         Ok::<(), std::io::Error>(())
     });
     let (_signal, signals) = mpsc::channel(1);
-    let died = ended(supervisor, signals).await.unwrap_err();
+    let failure = ended(supervisor, signals).await.unwrap_err();
     assert!(
-        matches!(died, Died::Panicked { task: "broken", .. }),
-        "{died:?}"
+        matches!(failure, SupervisorError::Panicked { task: "broken", .. }),
+        "{failure:?}"
     );
     assert_eq!(*log.lock().unwrap(), ["controller", "webhook"]);
 }
@@ -99,8 +102,11 @@ async fn a_task_that_ends_by_itself_ends_the_process() {
         Ok::<(), std::io::Error>(())
     });
     let (_signal, signals) = mpsc::channel(1);
-    let died = ended(supervisor, signals).await.unwrap_err();
-    assert!(matches!(died, Died::Ended { task: "quitter" }), "{died:?}");
+    let failure = ended(supervisor, signals).await.unwrap_err();
+    assert!(
+        matches!(failure, SupervisorError::Ended { task: "quitter" }),
+        "{failure:?}"
+    );
 }
 
 #[tokio::test]
@@ -113,10 +119,10 @@ async fn a_task_that_exceeds_its_time_is_named_and_the_webhook_still_drains() {
     );
     let (signal, signals) = mpsc::channel(1);
     signal.send("SIGTERM").await.unwrap();
-    let died = ended(supervisor, signals).await.unwrap_err();
+    let failure = ended(supervisor, signals).await.unwrap_err();
     assert!(
-        matches!(&died, Died::Late { tasks, .. } if tasks == "stuck"),
-        "{died:?}"
+        matches!(&failure, SupervisorError::Late { tasks, .. } if tasks == "stuck"),
+        "{failure:?}"
     );
     assert_eq!(*log.lock().unwrap(), ["controller", "webhook"]);
 }
@@ -133,8 +139,11 @@ async fn a_second_signal_ends_at_once() {
     let (signal, signals) = mpsc::channel(2);
     signal.send("SIGTERM").await.unwrap();
     signal.send("SIGTERM").await.unwrap();
-    let died = ended(supervisor, signals).await.unwrap_err();
-    assert!(matches!(died, Died::ForcedShutdown), "{died:?}");
+    let failure = ended(supervisor, signals).await.unwrap_err();
+    assert!(
+        matches!(failure, SupervisorError::ForcedShutdown),
+        "{failure:?}"
+    );
 }
 
 #[tokio::test]
@@ -149,9 +158,9 @@ async fn an_endless_task_is_dropped_at_its_stage_and_must_not_end_before() {
     let (mut supervisor, _, _) = self::supervisor();
     supervisor.spawn_endless(Stage::Serving, "watch", std::future::ready(()));
     let (_signal, signals) = mpsc::channel(1);
-    let died = ended(supervisor, signals).await.unwrap_err();
+    let failure = ended(supervisor, signals).await.unwrap_err();
     assert!(
-        matches!(died, Died::Failed { task: "watch", .. }),
-        "{died:?}"
+        matches!(failure, SupervisorError::Failed { task: "watch", .. }),
+        "{failure:?}"
     );
 }

@@ -204,10 +204,10 @@ mod tests {
         let (trusted, foreign) = (pair(), pair());
         let client = trusting(&trusted);
         let resolver = Arc::new(CertResolver::default());
-        let (tell, mut told) = unbounded_channel();
+        let (sender, mut receiver) = unbounded_channel();
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let (interval, notice) = (Duration::from_hours(1), move |trust| {
-            tell.send(trust).unwrap();
+            sender.send(trust).unwrap();
         });
         serve(&resolver, &trusted);
         let task = tokio::spawn(watch(
@@ -217,11 +217,11 @@ mod tests {
             Arc::clone(&resolver),
             notice,
         ));
-        assert_eq!(told.recv().await, Some(Trust::Trusted));
+        assert_eq!(receiver.recv().await, Some(Trust::Trusted));
         let begin = Instant::now();
         serve(&resolver, &foreign);
         let both = vec!["pods.ip.wgtwo.com".to_owned(); 2];
-        assert_eq!(told.recv().await, Some(Trust::Untrusted(both)));
+        assert_eq!(receiver.recv().await, Some(Trust::Untrusted(both)));
         assert_eq!(begin.elapsed(), Duration::ZERO, "it was not waited for");
         task.abort();
     }
@@ -236,11 +236,11 @@ mod tests {
         let unreadable = api_server(|_, _, _| failure(403));
         for client in [trusting(&expired), unreadable] {
             let resolver = Arc::new(CertResolver::default());
-            let (tell, mut told) = unbounded_channel();
+            let (sender, mut receiver) = unbounded_channel();
             let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
             serve(&resolver, &expired);
             let (interval, notice) = (Duration::from_hours(1), move |trust| {
-                tell.send(trust).unwrap();
+                sender.send(trust).unwrap();
             });
             let task = tokio::spawn(watch(
                 client,
@@ -249,7 +249,7 @@ mod tests {
                 Arc::clone(&resolver),
                 notice,
             ));
-            assert_eq!(told.recv().await, Some(Trust::Ended));
+            assert_eq!(receiver.recv().await, Some(Trust::Ended));
             assert_eq!(resolver.untrusted().now_or_never(), Some(()));
             task.abort();
         }

@@ -15,7 +15,7 @@ use rustls::{
 };
 
 use super::error::Error;
-use super::notice::{CertificateNotice, complain};
+use super::notice::{CertificateNotice, report_once};
 use super::pair::{certificates, common_names};
 
 /// Verifies client certificates with the CA in a file. The file may change at any time.
@@ -51,7 +51,7 @@ impl Clients {
     where
         N: FnMut(CertificateNotice) + Send,
     {
-        let mut complaint = None;
+        let mut reported = None;
         loop {
             tokio::time::sleep(interval).await;
             let taken = match tokio::fs::read(&self.file).await {
@@ -69,10 +69,10 @@ impl Clients {
                         .verifier
                         .write()
                         .unwrap_or_else(PoisonError::into_inner) = verifier;
-                    complaint = None;
+                    reported = None;
                     tracing::info!(file = %self.file.display(), "another CA of clients is trusted");
                 }
-                Err(error) => complain(&mut complaint, refused(&self.file, error), &mut notice),
+                Err(error) => report_once(&mut reported, refused(&self.file, error), &mut notice),
             }
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustls::crypto::CryptoProvider;
 
 use super::cert_resolver::CertResolver;
-use super::notice::{CertificateNotice, complain};
+use super::notice::{CertificateNotice, report_once};
 use super::pair::Pair;
 
 /// Read interval while there is no certificate: a pod can start before cert-manager has issued one.
@@ -23,7 +23,7 @@ pub(super) async fn watch<N>(
     N: FnMut(CertificateNotice) + Send,
 {
     let mut last: Option<Pair> = None;
-    let mut complaint: Option<String> = None;
+    let mut reported: Option<String> = None;
     let mut serving = false;
     loop {
         match Pair::read(&directory).await {
@@ -34,19 +34,19 @@ pub(super) async fn watch<N>(
                     Ok(usable) => {
                         resolver.replace(usable.key);
                         serving = true;
-                        complaint = None;
+                        reported = None;
                         notice(CertificateNotice::Loaded {
                             not_after: usable.not_after,
                         });
                     }
-                    Err(error) => complain(&mut complaint, error, &mut notice),
+                    Err(error) => report_once(&mut reported, error, &mut notice),
                 }
                 last = Some(pair);
             }
             Err(error) => {
                 // Forget the last pair, so that the same pair counts as a change when it comes back.
                 last = None;
-                complain(&mut complaint, error, &mut notice);
+                report_once(&mut reported, error, &mut notice);
             }
         }
         tokio::time::sleep(if serving {

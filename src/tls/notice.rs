@@ -15,7 +15,7 @@ pub enum CertificateNotice {
 }
 
 /// Reports an error once, not at every read.
-pub(super) fn complain<N: FnMut(CertificateNotice)>(
+pub(super) fn report_once<N: FnMut(CertificateNotice)>(
     last: &mut Option<String>,
     error: Error,
     notice: &mut N,

@@ -125,12 +125,12 @@ where
     let config = watching::watch().fields(&format!("metadata.name={CONFIGURATION}"));
     let events = watcher(api, config).default_backoff();
     events.filter_map(move |event| {
-        let said = match event {
+        let result = match event {
             // Report a list once, when it is complete, not each of its events.
             Ok(Event::Init | Event::InitApply(_)) => None,
             event => Some((kind, event.is_ok())),
         };
-        std::future::ready(said)
+        std::future::ready(result)
     })
 }
 

@@ -14,7 +14,7 @@ use crate::harness::scene::{Ip, SOON, Scene};
 use crate::readme::{AUTHORIZE_USE, arguments, blocks};
 
 scenes![
-    alone a_user_needs_the_right_himself,
+    alone a_user_needs_the_right,
     alone a_deployment_runs_once_its_service_account_has_the_right,
     alone a_job_runs_once_its_service_account_has_the_right,
     alone a_forged_owner_gives_no_right,
@@ -136,7 +136,7 @@ fn expect_refused(scene: &Scene, said: ApiResponse, ip: &Ip, user: &str) {
     said.rejected(&parts);
 }
 
-async fn a_user_needs_the_right_himself(scene: &Scene) {
+async fn a_user_needs_the_right(scene: &Scene) {
     let ip = shop(scene).await;
     let other = scene.ip("partner-b", 11).await;
     let (_, mark) = scene.cluster().audit_since(u64::MAX);

@@ -12,7 +12,7 @@ use mooring_world::engine::leadership;
 use mooring_world::objects::{self, interface_of};
 
 use crate::cluster::Cluster;
-use crate::interfaces::LIMIT;
+use crate::interfaces::MAX_ADDRESSES;
 use crate::run::Run;
 
 /// The nodes that are drained, which are the first ones. As many empty ones come after them.
@@ -33,7 +33,7 @@ pub const fn now() -> Instant {
 
 /// The node on which an IP is at rest. Those that are not drained have as many addresses as there is room for.
 fn node_of(ip: u32) -> u32 {
-    let full = u32::try_from(LIMIT).unwrap() - 1;
+    let full = u32::try_from(MAX_ADDRESSES).unwrap() - 1;
     match ip.checked_sub(MOVES) {
         None => ip / EACH,
         Some(other) => 2 * DRAINED + other / full,

@@ -17,7 +17,7 @@ use mooring_world::kube::Kube;
 
 use crate::account::Account;
 use crate::chance::Chance;
-use crate::interfaces::{Interfaces, LIMIT, refused};
+use crate::interfaces::{Interfaces, MAX_ADDRESSES, refused};
 
 /// The subnet of each cluster.
 pub const SUBNET_RANGE: &str = "10.0.0.0/8";
@@ -155,7 +155,7 @@ impl Cluster {
                 let mut answers = Vec::new();
                 for step in steps {
                     shown.extend(self.kube.block_step(&step));
-                    let limit = u32::try_from(LIMIT).unwrap();
+                    let limit = u32::try_from(MAX_ADDRESSES).unwrap();
                     answers.extend(answer(step, SUBNET_RANGE, limit));
                 }
                 (Work::Block(block), answers.into())

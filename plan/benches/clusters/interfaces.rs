@@ -10,7 +10,7 @@ use mooring_plan::outcome::Outcome;
 use mooring_plan::step::CallGroup;
 
 /// Addresses of an interface at most, the primary one among them.
-pub const LIMIT: usize = 50;
+pub const MAX_ADDRESSES: usize = 50;
 
 /// The interfaces, and where each address is.
 #[derive(Clone, Debug, Default)]
@@ -35,7 +35,7 @@ impl Interfaces {
     pub fn put(&mut self, address: Ipv4Addr, on: &InterfaceId) {
         let interface = self.all.get_mut(on).unwrap();
         interface.addresses.insert(address);
-        assert!(interface.addresses.len() <= LIMIT);
+        assert!(interface.addresses.len() <= MAX_ADDRESSES);
         self.on.insert(address, on.clone());
     }
 
@@ -64,7 +64,7 @@ impl Interfaces {
                 }
                 let mut with = interface.addresses.clone();
                 with.extend(addresses);
-                if with.len() > LIMIT {
+                if with.len() > MAX_ADDRESSES {
                     let code = "PrivateIpAddressLimitExceeded";
                     return Err(refused(Outcome::NoRoom, code));
                 }

@@ -16,7 +16,7 @@ use crate::cluster::{Cluster, Due};
 /// From the binding of a pod to the end of the pod before it.
 const GRACE: Duration = Duration::from_secs(1);
 /// From one pod of a cluster to the next.
-const BETWEEN: Duration = Duration::from_millis(10);
+const POD_INTERVAL: Duration = Duration::from_millis(10);
 /// A scenario that takes longer has failed.
 const LONGEST: Duration = Duration::from_hours(2);
 
@@ -129,7 +129,7 @@ impl Run {
             self.clusters[cluster].chance = chance;
             let mut at = begins;
             for (number, node) in numbers.into_iter().zip(nodes) {
-                at = at.plus(BETWEEN);
+                at = at.plus(POD_INTERVAL);
                 self.plan(cluster, at, Due::Bound(number, node));
                 self.plan(cluster, at.plus(GRACE), Due::Gone(number));
             }
@@ -197,7 +197,7 @@ impl Cluster {
                 (&claim.uid, &claim.target().unwrap().place.interface),
                 (&pod.uid, on)
             );
-            assert!(pod.says_attached(), "the gate of {:?}", pod.key);
+            assert!(pod.reports_attached(), "the gate of {:?}", pod.key);
         }
     }
 }

@@ -80,9 +80,9 @@ impl Facts {
         let probed = |block: &&Block| block.spec.as_ref().is_ok_and(|spec| spec.probe);
         for block in self.blocks.values().filter(probed) {
             let ips = self.ips.values().filter(|ip| lies_in(ip, block));
-            let said = ips.filter_map(|ip| ip.status.conditions.verified.as_ref());
+            let conditions = ips.filter_map(|ip| ip.status.conditions.verified.as_ref());
             let (mut seen, mut unseen) = (0, 0);
-            for condition in said {
+            for condition in conditions {
                 let count = if condition.status {
                     &mut seen
                 } else {

@@ -162,7 +162,7 @@ impl Finding {
     /// can say.
     fn before(block: &Block, kind: &'static str) -> Option<Self> {
         let before = block.status.conditions.get(kind);
-        let before = before.filter(|said| said.generation == block.generation)?;
+        let before = before.filter(|condition| condition.generation == block.generation)?;
         Some(Self {
             kind,
             on: before.status,

@@ -17,7 +17,7 @@ use crate::time::Instant;
 
 /// After this time, a free address goes to a pod that is not ready too, and a rollout that waits for the address
 /// gets an Event that says what to do.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const CHOICE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Maximum age of the known `ReplicaSet`s of a Deployment while two pods want one IP (R1.21).
 pub(crate) const REPLICA_SETS_AGE: Duration = Duration::from_secs(5);
@@ -78,8 +78,8 @@ impl<'a> World<'a> {
         candidates
     }
 
-    /// Since when no pod holds the address that could keep it. [`PATIENCE`] counts from then, not from the time at
-    /// which a pod began to wait behind a healthy holder.
+    /// Since when no pod holds the address that could keep it. [`CHOICE_TIMEOUT`] counts from then, not from the time
+    /// at which a pod began to wait behind a healthy holder.
     pub(crate) fn unheld_since(&self) -> Instant {
         match &self.ip.status.claim {
             None => self.memory.claim_seen,
@@ -178,7 +178,7 @@ impl<'a> World<'a> {
                 .iter()
                 .position(|(_, set)| Some(&set.uid) == lowest.as_ref())
         };
-        let due = waiting_since.plus(PATIENCE);
+        let due = waiting_since.plus(CHOICE_TIMEOUT);
         let after_patience = (self.now >= due).then_some(0);
         let Some(index) = ready.or_else(of_lowest).or(after_patience) else {
             let waiting = group.iter().map(|(candidate, _)| candidate.pod);
@@ -186,7 +186,7 @@ impl<'a> World<'a> {
             return Choice::None(Next::At(due));
         };
         let chosen = group.into_iter().nth(index);
-        chosen.map_or(Choice::None(Next::Rest), |(candidate, _)| {
+        chosen.map_or(Choice::None(Next::Idle), |(candidate, _)| {
             Choice::Take(candidate)
         })
     }
@@ -198,7 +198,7 @@ impl<'a> World<'a> {
             let read = self.unread_set(&seen.pod, REPLICA_SETS_AGE_FREE)?;
             matches!(self.placement(&seen.pod), Err(Ineligible::Unscheduled)).then_some(read)
         });
-        unread.next().map_or(Next::Rest, Next::read)
+        unread.next().map_or(Next::Idle, Next::read)
     }
 
     /// The read of the `ReplicaSet` of the pod. None if the known answer is new enough for a free address, or if a read

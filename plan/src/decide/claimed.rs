@@ -6,7 +6,7 @@ use alloc::format;
 use super::conditions::{Attachment, Trouble, build};
 use super::edit::trouble_of;
 use super::refused::{give_up, refused_for_good};
-use super::trouble::{call_or_say, foreign, previous_full, unseen};
+use super::trouble::{call_or_report, foreign, previous_full, unseen};
 use super::{Next, Notices, World};
 use crate::cloud::Reassign;
 use crate::objects::{Claim, ClaimPhase, Pod, Target};
@@ -55,7 +55,7 @@ fn on_its_way(
         return next;
     }
     let Some(address) = world.ip.status.address else {
-        return Next::Rest;
+        return Next::Idle;
     };
     let location = world.locate(address);
     if !location.fresh {
@@ -78,14 +78,14 @@ fn on_its_way(
                     address,
                     reassign: Reassign::Allow,
                 };
-                call_or_say(world, call, reserved, notices)
+                call_or_report(world, call, reserved, notices)
             }
             Reassign::Refuse => {
                 let call = Call::Unassign {
                     interface: on.clone(),
                     address,
                 };
-                call_or_say(world, call, reserved, notices)
+                call_or_report(world, call, reserved, notices)
             }
         },
         Some(on) if world.may_take_from(address, on) => world
@@ -102,7 +102,7 @@ fn on_its_way(
                 address,
                 reassign: Reassign::Refuse,
             };
-            call_or_say(world, call, reserved, notices)
+            call_or_report(world, call, reserved, notices)
         }
     }
 }
@@ -154,8 +154,8 @@ pub(crate) fn elsewhere(
                 ),
             );
             notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
-            let told = world.write_conditions(Ok(()), &Attachment::Kept(trouble));
-            told.no_later_than(&handover)
+            let written = world.write_conditions(Ok(()), &Attachment::Kept(trouble));
+            written.no_later_than(&handover)
         }
     }
 }

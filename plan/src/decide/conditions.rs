@@ -134,7 +134,7 @@ pub(crate) fn build(
     } else {
         let (reason, message) = match (&programmed, reserved.0) {
             (_, false) => (reserved.1, &reserved.2),
-            (Some((said, false)), true) => (said.reason, &said.message),
+            (Some((condition, false)), true) => (condition.reason, &condition.message),
             _ => (attached.1, &attached.2),
         };
         (false, reason, message.clone())
@@ -142,7 +142,7 @@ pub(crate) fn build(
     Conditions {
         reserved: condition(reserved.0, reserved.1, reserved.2),
         attached: condition(attached.0, attached.1, attached.2),
-        programmed: programmed.map(|(said, _)| said),
+        programmed: programmed.map(|(condition, _)| condition),
         verified,
         ready: condition(ready.0, ready.1, ready.2),
     }
@@ -181,7 +181,7 @@ impl World<'_> {
         let mac = self.mac_needed(status);
         let same_mac = mac == status.mac || !self.asks_for_node_part();
         if conditions == status.conditions && previous == status.previous && same_mac {
-            return Next::Rest;
+            return Next::Idle;
         }
         let status = IpStatus {
             previous,

@@ -2,7 +2,7 @@
 //! Rules: R4.4, R5.18.
 
 use super::conditions::{Attachment, build};
-use super::trouble::{call_or_say, previous_full, unseen};
+use super::trouble::{call_or_report, previous_full, unseen};
 use super::{Next, Notices, World};
 use crate::objects::{Claim, ClaimPhase, IpStatus};
 use crate::step::{StatusWrite, Step};
@@ -44,7 +44,7 @@ pub(crate) fn detaching(world: &World<'_>, claim: &Claim, notices: &mut Notices)
         .or_else(|| world.stale_call());
     if let Some(next) = first {
         return match next {
-            Next::Do(Step::Call(call), _) => call_or_say(world, call, Ok(()), notices),
+            Next::Do(Step::Call(call), _) => call_or_report(world, call, Ok(()), notices),
             // It waits for an inventory.
             Next::At(_) => unseen(world, Ok(()), notices),
             next => next,

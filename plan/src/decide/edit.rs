@@ -120,7 +120,7 @@ impl World<'_> {
         if let Some(on) = foreign.as_ref().filter(|on| !self.may_take_from(new, on)) {
             return Err(Unreserved::Trouble(
                 super::trouble::foreign(self, new, on),
-                Next::Rest,
+                Next::Idle,
             ));
         }
         Err(Unreserved::Do(self.change_to(
@@ -174,14 +174,14 @@ impl World<'_> {
         let desired = self.other_address();
         // An allocation chooses one of the reservations, and another leader can be writing it to the status now.
         if self.ip.status.address.is_none() && desired.is_none() {
-            return Next::Rest;
+            return Next::Idle;
         }
         let stale = self.own_reservations().find(|reservation| {
             Some(reservation.address) != self.ip.status.address
                 && Some(reservation.address) != desired
         });
         match stale {
-            None => Next::Rest,
+            None => Next::Idle,
             Some(reservation) => match self.confirm_unassigned_for_good(reservation.address) {
                 // Another leader can have written this address to the status since.
                 Ok(()) if self.read_ip(&self.ip.name).is_none() => {

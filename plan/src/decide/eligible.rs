@@ -147,7 +147,7 @@ impl World<'_> {
         };
         let pending = self
             .facts
-            .coming_to(interface)
+            .pending_for(interface)
             .filter(|name| *name != &self.ip.name)
             .filter_map(|name| self.facts.ips.get(name)?.status.address)
             .filter(|address| !here(*address))

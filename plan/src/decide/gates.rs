@@ -44,7 +44,7 @@ impl<'a> World<'a> {
         let stale_gate = self
             .pods()
             .map(|seen| &seen.pod)
-            .find(|pod| pod.says_attached() && !has(pod))?;
+            .find(|pod| pod.reports_attached() && !has(pod))?;
         // Another leader can have recorded it since: without this read, the two would overwrite each other repeatedly.
         if self.read_ip(&self.ip.name).is_none() {
             return Some(Next::read(Read::Ip(self.ip.name.clone())));
@@ -145,11 +145,11 @@ impl<'a> World<'a> {
     /// Sets the gate of the winner to `True`: reads the pod, then the IP (quorum), which must have this claim recorded,
     /// then writes with the version that the pod had in the first read (R4.15).
     pub(crate) fn open_gate(&self, pod: &'a Pod, claim: &Claim) -> Next {
-        if !pod.gated || pod.says_attached() {
-            return Next::Rest;
+        if !pod.gated || pod.reports_attached() {
+            return Next::Idle;
         }
         if self.waits_for_node(claim).is_some() {
-            return Next::Rest;
+            return Next::Idle;
         }
         if let Some(version) = self.unchanged_since_record(pod) {
             return self.write_gate_true(pod, version, claim);
@@ -165,7 +165,7 @@ impl<'a> World<'a> {
             return Next::read(Read::Pod(pod.key.clone()));
         };
         let Some(read) = of_pod.value.as_ref().filter(|read| read.uid == pod.uid) else {
-            return Next::Rest;
+            return Next::Idle;
         };
         let ip = self
             .facts
@@ -182,7 +182,7 @@ impl<'a> World<'a> {
                 && ip.address == self.ip.status.address
         });
         if !holds {
-            return Next::Rest;
+            return Next::Idle;
         }
         self.write_gate_true(pod, read.version, claim)
     }
@@ -199,7 +199,7 @@ impl<'a> World<'a> {
 
     fn write_gate_true(&self, pod: &Pod, version: ResourceVersion, claim: &Claim) -> Next {
         let Some(address) = self.ip.status.address else {
-            return Next::Rest;
+            return Next::Idle;
         };
         let node = claim.target().map_or("", |target| target.node.as_str());
         Next::write(Write::Gate(GateWrite {
@@ -223,12 +223,12 @@ impl<'a> World<'a> {
                 && pod.deleting.is_none()
                 && holder.is_none_or(|claim| claim.uid != pod.uid)
         });
-        let Some(pod) = left else { return Next::Rest };
-        let told = pod
+        let Some(pod) = left else { return Next::Idle };
+        let reported = pod
             .gate
             .as_ref()
             .is_some_and(|gate| gate.reason == Reason::NotRequested.as_str());
-        if pod.gated && !told {
+        if pod.gated && !reported {
             return self.not_requested(&pod.key, &pod.uid);
         }
         Next::write(Write::Label {

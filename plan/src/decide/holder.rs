@@ -72,7 +72,7 @@ impl<'a> World<'a> {
     pub(crate) fn unseen_holder(&self) -> Next {
         let claim = self.ip.status.claim.as_ref();
         let Some(claim) = claim.filter(|claim| self.pod(&claim.uid).is_none()) else {
-            return Next::Rest;
+            return Next::Idle;
         };
         match self.facts.reads.pods.get(&claim.pod) {
             Some(Answered {
@@ -82,7 +82,7 @@ impl<'a> World<'a> {
                 let stale = begun.plus(READ_FRESH).plus(Duration::from_millis(1));
                 Next::At(stale.max(self.now.plus(Duration::from_millis(1))))
             }
-            _ => Next::Rest,
+            _ => Next::Idle,
         }
     }
 

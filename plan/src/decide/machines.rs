@@ -30,9 +30,9 @@ impl Facts {
         let Some(instance) = &node.instance else {
             return Err(Ineligible::NoInstance(node.name.clone()));
         };
-        let rivals = self.index.nodes_of(instance);
-        let rivals = rivals.filter_map(|name| self.nodes.get(name));
-        let accepted = rivals
+        let competitors = self.index.nodes_of(instance);
+        let competitors = competitors.filter_map(|name| self.nodes.get(name));
+        let accepted = competitors
             .map(|seen| &seen.node)
             .min_by_key(|node| (node.unreachable, node.created, &node.name));
         match accepted.filter(|accepted| accepted.name != node.name) {

@@ -13,7 +13,7 @@ pub(crate) enum Next {
     /// Do nothing until this time, unless something changes.
     At(Instant),
     /// Do nothing until something changes.
-    Rest,
+    Idle,
 }
 
 impl Next {
@@ -33,7 +33,7 @@ impl Next {
     pub(crate) fn no_later_than(self, other: &Self) -> Self {
         let Self::At(at) = *other else { return self };
         match self {
-            Self::Rest => Self::At(at),
+            Self::Idle => Self::At(at),
             Self::At(then) => Self::At(at.min(then)),
             Self::Do(step, then) => Self::Do(step, Some(then.map_or(at, |then| at.min(then)))),
         }
@@ -43,7 +43,7 @@ impl Next {
     pub(crate) fn or(self, other: impl FnOnce() -> Self) -> Self {
         match self {
             Self::Do(..) => self,
-            Self::Rest => other(),
+            Self::Idle => other(),
             Self::At(_) => other().no_later_than(&self),
         }
     }

@@ -24,7 +24,7 @@ pub(crate) enum Programming {
     Programmed,
     /// The node part has not reported this claim. The message says what can be wrong; it changes at that time, if
     /// nothing is reported before.
-    Silent(String, Option<Instant>),
+    Unreported(String, Option<Instant>),
     /// The node part reports a problem.
     Failing(Reason, String),
 }
@@ -44,26 +44,26 @@ impl World<'_> {
             let why = format!(
                 "the node part of node {node} has never reported: check that the DaemonSet mooring-node runs there"
             );
-            return Programming::Silent(why, None);
+            return Programming::Unreported(why, None);
         };
         let failing =
             |reason, why: &String| Programming::Failing(reason, format!("node {node}: {why}"));
-        match said_of(self, status, claim, seen).map(|said| &said.state) {
+        match report_of(self, status, claim, seen).map(|entry| &entry.state) {
             Some(AddressState::Programmed) => Programming::Programmed,
             Some(AddressState::NotProgrammed(why)) => failing(Reason::NotProgrammed, why),
             Some(AddressState::Unsupported(why)) => failing(Reason::UnsupportedDataPath, why),
-            None => self.silent(target, seen),
+            None => self.unreported(target, seen),
         }
     }
 
-    fn silent(&self, target: &Target, seen: &NodeReportSeen) -> Programming {
+    fn unreported(&self, target: &Target, seen: &NodeReportSeen) -> Programming {
         let (node, version) = (&target.node, &seen.report.version);
         if self.now >= seen.away_at() {
             let why = format!(
                 "the node part of node {node} does not report any more: check the pod of the DaemonSet mooring-node \
                  there"
             );
-            return Programming::Silent(why, None);
+            return Programming::Unreported(why, None);
         }
         let ours = env!("CARGO_PKG_VERSION");
         let why = if version == ours {
@@ -74,7 +74,7 @@ impl World<'_> {
                  yet: if it stays so, update the DaemonSet mooring-node"
             )
         };
-        Programming::Silent(why, Some(seen.away_at()))
+        Programming::Unreported(why, Some(seen.away_at()))
     }
 
     pub(crate) fn asks_for_node_part(&self) -> bool {
@@ -88,8 +88,8 @@ impl World<'_> {
         let target = claim.target().filter(|_| claim.recorded())?;
         match self.programming(claim, target) {
             Programming::NotAsked | Programming::Programmed => None,
-            Programming::Failing(..) | Programming::Silent(_, None) => Some(Next::Rest),
-            Programming::Silent(_, Some(at)) => Some(Next::At(at)),
+            Programming::Failing(..) | Programming::Unreported(_, None) => Some(Next::Idle),
+            Programming::Unreported(_, Some(at)) => Some(Next::At(at)),
         }
     }
 
@@ -98,11 +98,11 @@ impl World<'_> {
     pub(crate) fn not_programmed(&self, holder: &Pod, claim: &Claim, target: &Target) -> Notices {
         let (reason, why, failing) = match self.programming(claim, target) {
             Programming::NotAsked | Programming::Programmed => return Notices::new(),
-            Programming::Silent(why, _) => (Reason::NotProgrammed, why, false),
+            Programming::Unreported(why, _) => (Reason::NotProgrammed, why, false),
             Programming::Failing(reason, why) => (reason, why, true),
         };
         let lasts = self.now >= self.memory.claim_seen.plus(HEALTHY_ATTACH);
-        let due = if holder.says_attached() {
+        let due = if holder.reports_attached() {
             failing
         } else {
             lasts
@@ -140,14 +140,14 @@ impl World<'_> {
             Programming::NotAsked => None,
             Programming::Programmed => done(),
             Programming::Failing(reason, why) => Some((condition(false, reason, why), false)),
-            Programming::Silent(why, _) => {
+            Programming::Unreported(why, _) => {
                 // Each new claim removes the condition, so an existing one belongs to this claim.
-                let said = status.conditions.programmed.as_ref();
-                if said.is_some_and(|said| said.status) {
+                let before = status.conditions.programmed.as_ref();
+                if before.is_some_and(|before| before.status) {
                     return done();
                 }
                 let holder = self.pod(&claim.uid);
-                let ready = holder.is_some_and(|seen| seen.pod.says_attached());
+                let ready = holder.is_some_and(|seen| seen.pod.reports_attached());
                 Some((condition(false, Reason::NotProgrammed, why), ready))
             }
         }
@@ -156,14 +156,14 @@ impl World<'_> {
 
 /// The report of a node part about this claim. A report about an earlier claim, another pod or another address does
 /// not count.
-pub(super) fn said_of<'a>(
+pub(super) fn report_of<'a>(
     world: &World<'_>,
     status: &IpStatus,
     claim: &Claim,
     seen: &'a NodeReportSeen,
 ) -> Option<&'a AddressReport> {
-    let said = seen.report.addresses.get(&world.ip.name)?;
+    let entry = seen.report.addresses.get(&world.ip.name)?;
     let same =
-        said.claim == claim.id && said.pod == claim.uid && Some(said.address) == status.address;
-    same.then_some(said)
+        entry.claim == claim.id && entry.pod == claim.uid && Some(entry.address) == status.address;
+    same.then_some(entry)
 }

@@ -61,7 +61,7 @@ fn kept(
         .or(|| world.drop_stale())
         .or(|| world.release_unannotated(Some(claim)))
         .or(|| world.write_conditions(reserved, &Attachment::There(target)))
-        .or(|| world.waits_for_node(claim).unwrap_or(Next::Rest))
+        .or(|| world.waits_for_node(claim).unwrap_or(Next::Idle))
 }
 
 /// Repairs the reservation, and carries out an edit of the address.
@@ -87,10 +87,10 @@ pub(crate) fn hand_over(
     notices: &mut Notices,
 ) -> Next {
     // If the holder is being deleted, failover has already added these notices.
-    let mut told = Notices::new();
+    let mut ignored = Notices::new();
     let notices = match holder.deleting {
         None => notices,
-        Some(_) => &mut told,
+        Some(_) => &mut ignored,
     };
     let candidates = world.candidates(Some(claim), notices);
     let choice = world.successor(holder, candidates, notices);
@@ -153,7 +153,7 @@ fn fail_over(
                 ),
             ));
         }
-        return Next::Rest;
+        return Next::Idle;
     }
     let lost = world.lost(holder, target);
     let choose = |notices: &mut Notices| world.choose(candidates, notices);
@@ -253,7 +253,7 @@ fn take_over(world: &World<'_>, choice: Choice<'_>, notices: &mut Notices) -> Re
     match choice {
         Choice::Take(candidate) => {
             let Some(address) = world.ip.status.address else {
-                return Err(Next::Rest);
+                return Err(Next::Idle);
             };
             if !world.locate(address).fresh {
                 return Err(world.soon());
@@ -274,7 +274,7 @@ fn lost_to<'a>(
     notices: &mut Notices,
 ) -> Next {
     match lost {
-        Failover::No => Next::Rest,
+        Failover::No => Next::Idle,
         Failover::Ask(next) => next,
         Failover::Yes => {
             let choice = choose(notices);

@@ -37,15 +37,15 @@ pub(crate) fn refused_for_good(
             } else {
                 Reason::AttachFailed
             };
-            let said = &failed.said;
+            let message = &failed.message;
             (
                 reason,
                 failed.at,
-                format!("EC2 refused {on} for {address}: {said}"),
+                format!("EC2 refused {on} for {address}: {message}"),
             )
         }
         Some((failed, call, outcome)) if outcome.is_denial() => {
-            let trouble = denied(call.action(), call.interface(), outcome, &failed.said);
+            let trouble = denied(call.action(), call.interface(), outcome, &failed.message);
             (trouble.reason, failed.at, trouble.message)
         }
         _ => denied_to_all(world, address, target)?,
@@ -89,7 +89,7 @@ fn turn_of_another(world: &World<'_>, from: &InterfaceId) -> Option<(Trouble, In
     let due = world.outage_until(action)?;
     let outage = world.facts.outages.get(&action)?;
     outage.outcome.is_denial().then(|| {
-        let trouble = denied(action, from, outage.outcome, &outage.said);
+        let trouble = denied(action, from, outage.outcome, &outage.message);
         (trouble, outage.since, due)
     })
 }
@@ -145,7 +145,7 @@ pub(crate) fn give_up(
             return Some(Next::read(Read::Pod(key.clone())));
         };
         if let Some(pod) = read.filter(|pod| &pod.uid == uid && pod.annotated && !pod.ended) {
-            return Some(give_back(world, status, pod, entry, claim, target));
+            return Some(return_address(world, status, pod, entry, claim, target));
         }
     }
     if reason == Reason::AccessDenied {
@@ -169,7 +169,7 @@ pub(crate) fn give_up(
     Some(world.write_status(StatusWrite::Clear, status))
 }
 
-fn give_back(
+fn return_address(
     world: &World<'_>,
     mut status: IpStatus,
     pod: &Pod,
@@ -178,7 +178,7 @@ fn give_back(
     target: &Target,
 ) -> Next {
     let (Some(node), Some(instance)) = (pod.node.clone(), entry.instance.clone()) else {
-        return Next::Rest;
+        return Next::Idle;
     };
     let place = crate::names::InterfaceRef {
         interface: entry.interface.clone(),

@@ -28,7 +28,7 @@ pub(crate) enum Unreserved {
 
 impl Unreserved {
     pub(crate) fn trouble(reason: Reason, message: impl Into<String>) -> Self {
-        Self::Trouble(Trouble::new(reason, message), Next::Rest)
+        Self::Trouble(Trouble::new(reason, message), Next::Idle)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use super::choose::{Candidate, Choice, PATIENCE, REPLICA_SETS_AGE};
+use super::choose::{CHOICE_TIMEOUT, Candidate, Choice, REPLICA_SETS_AGE};
 use super::waits::{handover_waits, other_holds};
 use super::world::on_pod;
 use super::{Next, Notices, World};
@@ -22,10 +22,10 @@ impl<'a> World<'a> {
         notices: &mut Notices,
     ) -> Choice<'a> {
         if candidates.is_empty() {
-            return Choice::None(Next::Rest);
+            return Choice::None(Next::Idle);
         }
         let soon = || Next::At(self.now.plus(REPLICA_SETS_AGE));
-        let mut waits = Next::Rest;
+        let mut waits = Next::Idle;
         let mut best: Option<(u64, Candidate<'a>)> = None;
         for candidate in candidates {
             let Some(((_, theirs), (name, ours))) =
@@ -76,7 +76,7 @@ impl<'a> World<'a> {
                     best = Some((set.revision, candidate));
                 }
             } else {
-                let due = candidate.seen.plus(PATIENCE);
+                let due = candidate.seen.plus(CHOICE_TIMEOUT);
                 if self.now >= due {
                     notices.extend(handover_waits(holder, candidate.pod));
                 } else {
@@ -97,7 +97,7 @@ impl<'a> World<'a> {
         match self.read_pod(&pod.key) {
             None => return Choice::None(Next::read(Read::Pod(pod.key.clone()))),
             Some(read) if read.is_none_or(|read| read.uid != pod.uid) => {
-                return Choice::None(Next::Rest);
+                return Choice::None(Next::Idle);
             }
             Some(_) => {}
         }

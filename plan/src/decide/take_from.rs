@@ -19,7 +19,7 @@ impl World<'_> {
                 ip: self.ip.name.clone(),
                 version: self.ip.version,
             }),
-            None => Next::Rest,
+            None => Next::Idle,
         }
     }
 
@@ -32,7 +32,7 @@ impl World<'_> {
             self.shown_on_foreign(address) && on == named
         });
         if needed {
-            return Next::Rest;
+            return Next::Idle;
         }
         self.remove_take_from()
     }

@@ -14,7 +14,7 @@ use crate::reason::Reason;
 use crate::step::{Call, Notice};
 
 /// The call. While it fails again and again, a condition says why, and it is repeated.
-pub(crate) fn call_or_say(
+pub(crate) fn call_or_report(
     world: &World<'_>,
     call: Call,
     reserved: Result<(), Trouble>,
@@ -22,9 +22,9 @@ pub(crate) fn call_or_say(
 ) -> Next {
     if let Some(trouble) = failing(world, &call) {
         notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
-        let said = world.write_conditions(reserved, &Attachment::Kept(trouble));
-        if matches!(said, Next::Do(..)) {
-            return said;
+        let condition = world.write_conditions(reserved, &Attachment::Kept(trouble));
+        if matches!(condition, Next::Do(..)) {
+            return condition;
         }
     }
     Next::call(call)
@@ -117,11 +117,11 @@ fn failing(world: &World<'_>, call: &Call) -> Option<Trouble> {
     let action = call.action();
     let failures = &world.memory.failures;
     let outage = world.facts.outages.get(&action);
-    let (outcome, said, since) = match (failures.own_call(), outage) {
-        (Some(failed), _) => (failed.outcome, &failed.said, failed.since),
+    let (outcome, message, since) = match (failures.own_call(), outage) {
+        (Some(failed), _) => (failed.outcome, &failed.message, failed.since),
         (None, Some(outage)) => {
             let since = outage.since.max(world.memory.claim_seen);
-            (outage.outcome, &outage.said, since)
+            (outage.outcome, &outage.message, since)
         }
         (None, None) => return None,
     };
@@ -130,10 +130,10 @@ fn failing(world: &World<'_>, call: &Call) -> Option<Trouble> {
     let tried = last.is_some_and(|failed| failed.call.action() == action);
     match outcome {
         _ if outcome.is_denial() && !tried && !lasts => None,
-        _ if outcome.is_denial() => Some(denied(action, call.interface(), outcome, said)),
+        _ if outcome.is_denial() => Some(denied(action, call.interface(), outcome, message)),
         Outcome::Invalid | Outcome::ReservedByAws | Outcome::Primary => Some(Trouble::new(
             Reason::AttachFailed,
-            format!("EC2 refused {action} on {}: {said}", call.interface()),
+            format!("EC2 refused {action} on {}: {message}", call.interface()),
         )),
         Outcome::Throttled | Outcome::Unknown if lasts => Some(not_served(action, outcome)),
         _ => None,
@@ -145,10 +145,10 @@ pub(crate) fn denied(
     action: Action,
     interface: &InterfaceId,
     outcome: Outcome,
-    said: &str,
+    message: &str,
 ) -> Trouble {
     let sentence = not_permitted(action, &format!(" on {interface}"), outcome);
-    Trouble::new(Reason::AccessDenied, format!("{sentence} ({said})"))
+    Trouble::new(Reason::AccessDenied, format!("{sentence} ({message})"))
 }
 
 /// What EC2 does not permit, and the remedy.
@@ -169,5 +169,5 @@ pub(crate) fn previous_full(world: &World<'_>, notices: &mut Notices) -> Next {
          one of them without it"
             .to_string(),
     ));
-    Next::Rest
+    Next::Idle
 }

@@ -6,7 +6,7 @@ use alloc::format;
 use super::choose::Choice;
 use super::conditions::{Attachment, Trouble, build};
 use super::reserve::{ASK_AGAIN, Unreserved};
-use super::trouble::{call_or_say, previous_full, unseen};
+use super::trouble::{call_or_report, previous_full, unseen};
 use super::{Next, Notices, World};
 use crate::address::Address;
 use crate::facts::SubnetFacts;
@@ -42,7 +42,7 @@ pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
         },
     };
     let (reserved, later) = match unreserved {
-        Ok(()) => (Ok(()), Next::Rest),
+        Ok(()) => (Ok(()), Next::Idle),
         Err(Unreserved::Do(next)) => return next,
         Err(Unreserved::Trouble(trouble, next)) => {
             notices.extend(announce(world, &trouble));
@@ -74,7 +74,7 @@ fn assign_to_candidate(
     let waited_for = !candidates.is_empty();
     let location = world.locate(address);
     let (candidate, later) = match world.choose(candidates, notices) {
-        Choice::Take(candidate) => (Some(candidate), Next::Rest),
+        Choice::Take(candidate) => (Some(candidate), Next::Idle),
         Choice::None(next @ Next::Do(..)) => return next,
         Choice::None(next) => (None, next),
     };
@@ -141,7 +141,7 @@ fn teardown(world: &World<'_>, notices: &mut Notices) -> Next {
     match (reservation, listed) {
         (Some(reservation), _) => match world.confirm_unassigned_for_good(reservation.address) {
             Ok(()) => Next::write(Write::Release(reservation.clone())),
-            Err(Next::Do(Step::Call(call), _)) => call_or_say(world, call, Ok(()), notices),
+            Err(Next::Do(Step::Call(call), _)) => call_or_report(world, call, Ok(()), notices),
             // It waits for an inventory.
             Err(Next::At(_)) => unseen(world, Ok(()), notices),
             Err(next) => next,

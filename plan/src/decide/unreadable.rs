@@ -22,12 +22,12 @@ impl Facts {
             reason: Reason::Invalid,
             message: message.clone(),
         };
-        let said = match &ip.says {
-            UnreadableReport::Mute => true,
+        let reported = match &ip.report {
+            UnreadableReport::NotWritable => true,
             UnreadableReport::Nothing => false,
-            UnreadableReport::Unreadable(said) => said == &message,
+            UnreadableReport::Unreadable(reported) => reported == &message,
         };
-        let step = (!said).then(|| {
+        let step = (!reported).then(|| {
             Step::Write(Write::ReportUnreadable {
                 ip: ip.name.clone(),
                 version: ip.version,

@@ -5,7 +5,7 @@
 use alloc::format;
 
 use super::World;
-use super::programming::said_of;
+use super::programming::report_of;
 use crate::address::Address;
 use crate::names::NodeName;
 use crate::objects::{AddressState, Claim, Condition, IpStatus, ProbeOutcome, Target};
@@ -26,15 +26,15 @@ impl World<'_> {
         }
         let before = status.conditions.verified.as_ref();
         let seen = self.facts.node_reports.get(&target.node);
-        let said = seen.and_then(|seen| said_of(self, status, claim, seen));
+        let report = seen.and_then(|seen| report_of(self, status, claim, seen));
         // While packets do not pass, nothing is verified.
-        if said.is_some_and(|said| said.state != AddressState::Programmed) {
+        if report.is_some_and(|report| report.state != AddressState::Programmed) {
             return None;
         }
-        let found = said.and_then(|said| said.probe.as_ref());
+        let found = report.and_then(|report| report.probe.as_ref());
         let condition = match (found, status.address) {
             (Some(found), Some(address)) => {
-                self.said_of_outcome(found, address, before, &target.node)
+                self.condition_of_outcome(found, address, before, &target.node)
             }
             _ => before?.clone(),
         };
@@ -45,7 +45,7 @@ impl World<'_> {
         })
     }
 
-    fn said_of_outcome(
+    fn condition_of_outcome(
         &self,
         found: &ProbeOutcome,
         address: Address,
@@ -63,7 +63,8 @@ impl World<'_> {
         }
         let sees = format!("{} sees {address}", found.target);
         // After a restart the node part reports another round trip time: that alone does not change the condition.
-        if let Some(same) = before.filter(|said| said.status && said.message.starts_with(&sees)) {
+        if let Some(same) = before.filter(|known| known.status && known.message.starts_with(&sees))
+        {
             return same.clone();
         }
         Condition {
@@ -80,10 +81,11 @@ impl World<'_> {
     /// The Event of the IP when the outcome changes.
     pub(crate) fn verification(&self, claim: &Claim, target: &Target) -> Option<Notice> {
         let status = &self.ip.status;
-        let said = self.verified_condition(status, claim, target)?;
+        let condition = self.verified_condition(status, claim, target)?;
         let before = status.conditions.verified.as_ref();
-        let same = before
-            .is_some_and(|before| (before.status, &before.message) == (said.status, &said.message));
-        (!same).then(|| self.on_ip(said.reason, said.message))
+        let same = before.is_some_and(|before| {
+            (before.status, &before.message) == (condition.status, &condition.message)
+        });
+        (!same).then(|| self.on_ip(condition.reason, condition.message))
     }
 }

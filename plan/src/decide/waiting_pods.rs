@@ -14,7 +14,7 @@ use crate::time::Instant;
 
 /// True if the gate of the pod already has this reason. `MovedTo` counts as `ClaimedByOther`: a pod that lost the
 /// address got that reason.
-fn says(pod: &Pod, reason: Reason) -> bool {
+fn gives_reason(pod: &Pod, reason: Reason) -> bool {
     let moved = reason == Reason::ClaimedByOther;
     pod.gate.as_ref().is_some_and(|gate| {
         !gate.status
@@ -28,7 +28,7 @@ impl World<'_> {
     ///
     /// Guarded by the version of the pod: a process with a lagging watch must not overwrite a newer gate.
     pub(crate) fn report_to_waiting_pods(&self, notices: &mut Notices) -> Next {
-        let mut next = Next::Rest;
+        let mut next = Next::Idle;
         for seen in self.pods() {
             let Some(since) = self.waits_since(seen) else {
                 continue;
@@ -49,7 +49,7 @@ impl World<'_> {
             if !notices.contains(&notice) {
                 notices.push(notice);
             }
-            if says(&seen.pod, reason) {
+            if gives_reason(&seen.pod, reason) {
                 continue;
             }
             let step = Step::Write(Write::Gate(GateWrite {
@@ -76,7 +76,7 @@ impl World<'_> {
     fn waits_since(&self, seen: &PodSeen) -> Option<Instant> {
         let pod = &seen.pod;
         let wants = pod.annotated && pod.gated && !pod.ended && pod.deleting.is_none();
-        if !wants || pod.says_attached() {
+        if !wants || pod.reports_attached() {
             return None;
         }
         let claim = self.ip.status.claim.as_ref();
@@ -137,8 +137,8 @@ impl World<'_> {
         if let Some(notice) = notices.iter().rev().find(|notice| of_ip(&notice.on)) {
             return Some((notice.reason, notice.message.clone()));
         }
-        let said = self.ip.status.conditions.ready.as_ref();
-        let said = said.filter(|said| !said.status && said.reason != Reason::Claimed)?;
-        Some((said.reason, said.message.clone()))
+        let ready = self.ip.status.conditions.ready.as_ref();
+        let ready = ready.filter(|ready| !ready.status && ready.reason != Reason::Claimed)?;
+        Some((ready.reason, ready.message.clone()))
     }
 }

@@ -5,7 +5,7 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::choose::{Candidate, PATIENCE, REPLICA_SETS_AGE};
+use super::choose::{CHOICE_TIMEOUT, Candidate, REPLICA_SETS_AGE};
 use super::waits::own_workload_first;
 use super::{Ineligible, Next, Notices, World};
 use crate::names::WorkloadUid;
@@ -70,7 +70,7 @@ impl<'a> World<'a> {
             return Err(Next::read(read));
         }
         let patience = if waiting().any(is_own) {
-            PATIENCE
+            CHOICE_TIMEOUT
         } else {
             REPLACEMENT
         };

@@ -17,8 +17,8 @@ pub(super) const MAX_INTERVAL: Duration = Duration::from_secs(5);
 /// The state of the schedule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct BlockSchedule {
-    pub(super) touched: BTreeSet<BlockName>,
-    pub(super) all_touched: bool,
+    pub(super) affected: BTreeSet<BlockName>,
+    pub(super) all_affected: bool,
     /// Blocks whose last reconciliation had steps other than a status write, such as a finalizer, a read or a node
     /// label.
     pub(super) in_progress: BTreeSet<BlockName>,
@@ -32,13 +32,13 @@ pub(super) struct BlockSchedule {
 }
 
 impl BlockSchedule {
-    pub(super) fn touch(&mut self, block: &BlockName) {
-        self.touched.insert(block.clone());
+    pub(super) fn mark_affected(&mut self, block: &BlockName) {
+        self.affected.insert(block.clone());
         self.next = self.next.min(self.due(block));
     }
 
-    pub(super) fn touch_all(&mut self) {
-        self.all_touched = true;
+    pub(super) fn mark_all_affected(&mut self) {
+        self.all_affected = true;
         self.next = Instant::START;
     }
 
@@ -50,11 +50,11 @@ impl BlockSchedule {
     /// Schedules the next reconciliation of a block after its steps have ended.
     pub(super) fn schedule_recheck(&mut self, block: &BlockName) {
         // If no fact changed, the steps failed: they are not repeated at once.
-        if self.is_touched(block) {
+        if self.is_affected(block) {
             self.next = self.next.min(self.due(block));
         } else {
             self.in_progress.remove(block);
-            self.touch(block);
+            self.mark_affected(block);
         }
     }
 
@@ -66,13 +66,13 @@ impl BlockSchedule {
         self.counted = None;
     }
 
-    pub(super) fn is_touched(&self, block: &BlockName) -> bool {
-        self.all_touched || self.touched.contains(block)
+    pub(super) fn is_affected(&self, block: &BlockName) -> bool {
+        self.all_affected || self.affected.contains(block)
     }
 
     /// When a block is due.
     pub(super) fn due(&self, block: &BlockName) -> Instant {
-        let wait = match (self.is_touched(block), self.in_progress.contains(block)) {
+        let wait = match (self.is_affected(block), self.in_progress.contains(block)) {
             (true, true) => IN_PROGRESS,
             (true, false) => MIN_INTERVAL,
             (false, _) => MAX_INTERVAL,

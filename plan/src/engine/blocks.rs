@@ -21,7 +21,7 @@ impl Engine {
             return;
         }
         let blocks: Vec<BlockName> = self.facts.block_names().cloned().collect();
-        let mut left_touched = BTreeSet::new();
+        let mut still_affected = BTreeSet::new();
         let mut next = now.plus(MAX_INTERVAL);
         for block in &blocks {
             let due = self.blocks.due(block);
@@ -30,8 +30,8 @@ impl Engine {
                 if !running {
                     next = next.min(due);
                 }
-                if self.blocks.is_touched(block) {
-                    left_touched.insert(block.clone());
+                if self.blocks.is_affected(block) {
+                    still_affected.insert(block.clone());
                 }
                 continue;
             }
@@ -44,10 +44,10 @@ impl Engine {
         self.blocks
             .in_progress
             .retain(|block| blocks.contains(block));
-        self.blocks.touched = left_touched;
-        self.blocks.all_touched = false;
+        self.blocks.affected = still_affected;
+        self.blocks.all_affected = false;
         self.blocks.next = next;
-        self.nodes.touch();
+        self.nodes.mark_affected();
         self.dedup.forget_old(now);
         let counted = self.blocks.counted;
         if counted.is_none_or(|counted| now.since(counted) >= COUNT) {
@@ -66,13 +66,13 @@ impl Engine {
     }
 
     /// Marks a block (None: all blocks) as changed: its status or its steps can be different now.
-    pub(super) fn touch_block(&mut self, block: Option<&BlockName>) {
+    pub(super) fn mark_affected(&mut self, block: Option<&BlockName>) {
         if self.pacing == Pacing::On {
             if let Some(block) = block {
-                self.blocks.touch(block);
+                self.blocks.mark_affected(block);
             } else {
-                self.blocks.touch_all();
-                self.nodes.touch();
+                self.blocks.mark_all_affected();
+                self.nodes.mark_affected();
             }
         }
     }

@@ -16,7 +16,7 @@ const LONGEST_SPACING: Duration = Duration::from_secs(2);
 /// Time between two requests of one group for each missing token. Waiting calls are checked again after it.
 pub(super) const A_TOKEN: Duration = Duration::from_millis(125);
 /// After the last step of a claim, no more claims are expected when this time has passed.
-const MORE_COME: Duration = Duration::from_millis(125);
+const BATCH_WAIT: Duration = Duration::from_millis(125);
 /// Maximum wait of a call for calls of other IPs that can go in the same request.
 const FOR_OTHERS: Duration = Duration::from_secs(1);
 /// The last request of a group is forgotten after this time.
@@ -141,10 +141,10 @@ impl CallQueue {
         self.claim_step_ended = Some(now);
     }
 
-    /// True if a step of an unfinished claim or detach ended at most [`MORE_COME`] ago: more can follow.
-    pub(super) fn more_come(&self, now: Instant) -> bool {
+    /// True if a step of an unfinished claim or detach ended at most [`BATCH_WAIT`] ago: more can follow.
+    pub(super) fn more_expected(&self, now: Instant) -> bool {
         self.claim_step_ended
-            .is_some_and(|at| now.since(at) <= MORE_COME)
+            .is_some_and(|at| now.since(at) <= BATCH_WAIT)
     }
 
     /// The turn of a block: the block with the lowest number is next.

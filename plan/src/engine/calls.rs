@@ -16,7 +16,7 @@ use crate::time::Instant;
 
 /// The priority of a request when tokens are short: the lowest value is first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Gain {
+enum Priority {
     /// A pod waits for the address.
     Pod,
     /// A pod waits for room on the ENI.
@@ -46,9 +46,9 @@ impl Engine {
             let due = self.calls.due(&group, used, self.others_come(&group));
             if due <= now {
                 let members = self.calls.members(&group);
-                let gain = self.gain(&group, &members);
+                let priority = self.priority(&group, &members);
                 let block = members.first().and_then(|(ip, _)| self.facts.block_of(ip));
-                groups.push((gain, block, self.calls.since(&group), group));
+                groups.push((priority, block, self.calls.since(&group), group));
             } else {
                 // Tokens come back meanwhile, so that it can be sooner.
                 later(due.min(now.plus(A_TOKEN)));
@@ -59,7 +59,7 @@ impl Engine {
             let best = groups
                 .iter()
                 .enumerate()
-                .min_by_key(|(_, (gain, block, since, _))| (*gain, turn(block), *since));
+                .min_by_key(|(_, (priority, block, since, _))| (*priority, turn(block), *since));
             let Some((at, _)) = best else { break };
             let (_, block, _, group) = groups.swap_remove(at);
             if !self.leadership.may_call(now) {
@@ -199,7 +199,7 @@ impl Engine {
         };
         let used = self.buckets.used(action, now);
         let mut flights = self.in_flight.values();
-        if !self.calls.more_come(now) && flights.all(|flight| flight.concerns.is_empty()) {
+        if !self.calls.more_expected(now) && flights.all(|flight| flight.concerns.is_empty()) {
             return used;
         }
         used.saturating_add(u64::try_from(others).unwrap_or(u64::MAX))
@@ -212,17 +212,17 @@ impl Engine {
         flights.any(|flight| flight.concerns.contains(interface))
     }
 
-    fn gain(&self, group: &CallGroup, members: &[(IpName, Address)]) -> Gain {
+    fn priority(&self, group: &CallGroup, members: &[(IpName, Address)]) -> Priority {
         if group.action() == Action::Assign {
-            return Gain::Pod;
+            return Priority::Pod;
         }
         let mut ips = members.iter().filter_map(|(ip, _)| self.facts.ip(ip));
         if ips.any(|ip| ip.unfinished_for().is_some()) {
-            Gain::Pod
+            Priority::Pod
         } else if self.facts.affected_by_room(group.interface()).is_empty() {
-            Gain::Nothing
+            Priority::Nothing
         } else {
-            Gain::Room
+            Priority::Room
         }
     }
 

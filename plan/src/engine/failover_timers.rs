@@ -173,7 +173,7 @@ impl FailoverTimer {
             Part::Claim => next.map(|_| Part::Ec2),
             Part::Ec2 | Part::Record => recorded.map(|_| after_record),
             Part::Programming => {
-                let ready = |claim: &&Claim| facts.says_attached(&claim.uid);
+                let ready = |claim: &&Claim| facts.reports_attached(&claim.uid);
                 recorded.filter(ready).map(|_| Part::Total)
             }
             Part::Detection | Part::Total => None,
@@ -204,8 +204,8 @@ impl Facts {
         })
     }
 
-    fn says_attached(&self, uid: &PodUid) -> bool {
+    fn reports_attached(&self, uid: &PodUid) -> bool {
         let seen = self.pods.get(uid);
-        seen.is_some_and(|seen| seen.pod.says_attached())
+        seen.is_some_and(|seen| seen.pod.reports_attached())
     }
 }

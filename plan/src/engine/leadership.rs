@@ -25,7 +25,7 @@ impl Engine {
             self.facts.lead_begins(now);
             self.list_ips(now);
             self.queue.extend(self.facts.ip_names());
-            self.touch_block(None);
+            self.mark_affected(None);
         } else {
             self.failovers.clear();
             self.blocks.stop_counting();

@@ -8,7 +8,7 @@ use crate::step::NodeStep;
 use crate::time::Instant;
 
 /// Minimum time between two checks of the nodes: many facts can come at once.
-const BETWEEN: Duration = Duration::from_millis(20);
+const MIN_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The steps of nodes in flight, and when to check the nodes again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,8 +29,8 @@ pub(super) struct Running {
 }
 
 impl NodeSchedule {
-    pub(super) fn touch(&mut self) {
-        let soon = self.looked.plus(BETWEEN);
+    pub(super) fn mark_affected(&mut self) {
+        let soon = self.looked.plus(MIN_INTERVAL);
         self.next = Some(self.next.map_or(soon, |next| next.min(soon)));
     }
 

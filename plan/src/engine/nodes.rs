@@ -90,7 +90,7 @@ impl Engine {
         let done = |fact: &Fact| matches!(fact, Fact::NodeWrote(_, WriteOutcome::Done(_)));
         let done = completion.facts.iter().any(done);
         self.apply_all(completion, begun, now);
-        self.nodes.touch();
+        self.nodes.mark_affected();
         if let NodeStep::Ask(_, Checks::Asked) = &step {
             let denied = self.facts.checks_notice(name, now);
             self.post_new(denied.into_iter().collect(), now);

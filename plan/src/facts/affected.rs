@@ -64,15 +64,15 @@ impl Facts {
     ) -> BTreeSet<IpName> {
         let seen = before.into_iter().chain(self.nodes.get(name));
         let instances = seen.filter_map(|seen| seen.node.instance.as_ref());
-        let rivals = instances.flat_map(|instance| self.index.nodes_of(instance));
-        let nodes: BTreeSet<&NodeName> = rivals.chain([name]).collect();
-        let mut touched = BTreeSet::new();
+        let competitors = instances.flat_map(|instance| self.index.nodes_of(instance));
+        let nodes: BTreeSet<&NodeName> = competitors.chain([name]).collect();
+        let mut affected = BTreeSet::new();
         for node in nodes {
             let pods = self.index.pods_on_or_waiting(node);
             let labels = pods.filter_map(|uid| self.pods.get(uid)?.pod.label.as_ref());
-            touched.extend(self.index.ips_on(node).chain(labels).cloned());
+            affected.extend(self.index.ips_on(node).chain(labels).cloned());
         }
-        touched
+        affected
     }
 
     /// A slot of the ENI can be free: the IPs whose pods wait on its instance.
@@ -186,7 +186,7 @@ impl Facts {
         not_agreed: &BTreeSet<IpName>,
     ) -> BTreeSet<IpName> {
         self.names_of(|ip| {
-            !self.lies_elsewhere(id, ip) && (not_agreed.contains(&ip.name) || !self.rests(id, ip))
+            !self.lies_elsewhere(id, ip) && (not_agreed.contains(&ip.name) || !self.is_idle(id, ip))
         })
     }
 
@@ -199,7 +199,7 @@ impl Facts {
     }
 
     /// True if the IP needs no step unless an inventory shows its address elsewhere.
-    fn rests(&self, id: &SubnetId, ip: &Ip) -> bool {
+    fn is_idle(&self, id: &SubnetId, ip: &Ip) -> bool {
         let Some(place) = self.agreed_place(id, ip) else {
             return false;
         };
@@ -210,8 +210,11 @@ impl Facts {
             || ip.take_from.is_some()
             || !status.previous.is_empty()
             || status.refused.is_some()
-            || !ready.is_some_and(|said| said.status)
-            || !self.memory.get(&ip.name).is_some_and(super::Memory::rests)
+            || !ready.is_some_and(|condition| condition.status)
+            || !self
+                .memory
+                .get(&ip.name)
+                .is_some_and(super::Memory::is_idle)
             || self.missing_holders.contains_key(&ip.name)
             || !self
                 .reservations

@@ -114,8 +114,8 @@ impl Facts {
                 result,
             } => {
                 let over = self.outage_ends(call.action(), &result, now);
-                let touched = self.called(name, call, result, now);
-                if over { Affected::All } else { touched }
+                let affected = self.called(name, call, result, now);
+                if over { Affected::All } else { affected }
             }
             answer => self.read(answer, begun, now),
         }

@@ -23,7 +23,7 @@ pub(crate) struct FailedCall {
     pub(crate) call: Call,
     pub(crate) outcome: Outcome,
     /// The code and message of EC2; only the code for a denial.
-    pub(crate) said: String,
+    pub(crate) message: String,
     /// When the call last failed.
     pub(crate) at: Instant,
     /// When the first call of this row of failures failed.
@@ -54,7 +54,7 @@ pub(crate) struct Failures {
     write: Option<Box<(Write, Backoff)>>,
     /// Backoff after a failed write of the reason to the gate of a waiting pod. It is shared by all waiting pods of the
     /// IP.
-    telling: Option<Backoff>,
+    reason_write: Option<Backoff>,
     read: Option<Box<(Read, Backoff)>>,
 }
 
@@ -65,7 +65,7 @@ impl Failures {
         name: &str,
         call: Call,
         outcome: Outcome,
-        said: String,
+        message: String,
         now: Instant,
     ) -> bool {
         let before = self.call.take();
@@ -90,7 +90,7 @@ impl Failures {
         self.call = Some(Box::new(FailedCall {
             call,
             outcome,
-            said,
+            message,
             at: now,
             since,
             served,
@@ -141,7 +141,7 @@ impl Failures {
 
     pub(crate) fn write_failed(&mut self, name: &str, write: Write, now: Instant) {
         if only_explains(&write) {
-            self.telling = Some(FAILURES.after(self.telling.as_ref(), name, now));
+            self.reason_write = Some(FAILURES.after(self.reason_write.as_ref(), name, now));
             return;
         }
         let before = self.write.as_deref().map(|(_, backoff)| backoff);
@@ -151,7 +151,7 @@ impl Failures {
 
     pub(crate) fn write_succeeded(&mut self) {
         self.write = None;
-        self.telling = None;
+        self.reason_write = None;
     }
 
     pub(crate) fn read_failed(
@@ -192,7 +192,9 @@ impl Failures {
     fn of_api_server(&mut self) -> impl Iterator<Item = &mut Backoff> {
         let write = self.write.as_deref_mut().map(|(_, backoff)| backoff);
         let read = self.read.as_deref_mut().map(|(_, backoff)| backoff);
-        [write, self.telling.as_mut(), read].into_iter().flatten()
+        [write, self.reason_write.as_mut(), read]
+            .into_iter()
+            .flatten()
     }
 
     #[cfg(feature = "timestamps")]
@@ -232,7 +234,7 @@ impl Failures {
                 failed.map(|backoff| backoff.until)
             }
             Step::Write(write) if only_explains(write) => {
-                self.telling.as_ref().map(|backoff| backoff.until)
+                self.reason_write.as_ref().map(|backoff| backoff.until)
             }
             Step::Write(write) => self
                 .write

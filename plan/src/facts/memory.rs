@@ -102,7 +102,7 @@ impl Memory {
     }
 
     /// True if no part of the memory can lead to another decision after an inventory.
-    pub(crate) fn rests(&self) -> bool {
+    pub(crate) fn is_idle(&self) -> bool {
         !self.stale && self.refused.is_empty() && self.taken.is_empty() && self.failures.none()
     }
 

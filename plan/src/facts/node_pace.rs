@@ -9,7 +9,7 @@ use crate::names::NodeName;
 use crate::time::Instant;
 
 /// Time between the first questions: EC2 shows a new state of an instance with a delay of some seconds.
-const BETWEEN: Duration = Duration::from_secs(2);
+const QUESTION_INTERVAL: Duration = Duration::from_secs(2);
 /// Number of questions with that interval: half a minute (R3.39).
 const AT_FIRST: u32 = 15;
 /// Time in which the watch shows the result of a write.
@@ -30,7 +30,7 @@ impl NodePace {
     pub(super) fn asked(&mut self, node: &NodeName, begun: Instant, now: Instant) {
         if self.questions < AT_FIRST {
             self.questions += 1;
-            self.question_due = begun.plus(BETWEEN);
+            self.question_due = begun.plus(QUESTION_INTERVAL);
             return;
         }
         let backoff = QUESTIONS.after(self.question.as_ref(), node.as_str(), now);

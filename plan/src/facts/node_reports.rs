@@ -78,10 +78,10 @@ impl Facts {
         let same_part = before.zip(after).is_some_and(|(before, after)| {
             before.report.version == after.report.version && now < before.away_at()
         });
-        let said = |seen: Option<&NodeReportSeen>, ip: &IpName| {
+        let report = |seen: Option<&NodeReportSeen>, ip: &IpName| {
             seen.and_then(|seen| seen.report.addresses.get(ip).cloned())
         };
-        let concerned = |ip: &&IpName| !same_part || said(before, ip) != said(after, ip);
+        let concerned = |ip: &&IpName| !same_part || report(before, ip) != report(after, ip);
         let ips: BTreeSet<IpName> = self.index.ips_on(name).filter(concerned).cloned().collect();
         Affected::of(ips)
     }

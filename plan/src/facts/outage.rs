@@ -12,7 +12,7 @@ use crate::step::Call;
 use crate::time::Instant;
 
 /// Time between two tries, also of different addresses.
-const BETWEEN: Duration = Duration::from_secs(1);
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Addresses take turns in the order of names. Names up to the last one that tried may try only this much later.
 const TURN: Duration = Duration::from_millis(250);
@@ -28,7 +28,7 @@ pub(crate) struct Outage {
     /// How the calls fail.
     pub(crate) outcome: Outcome,
     /// The code and message of EC2 for the first such failure. Each failure has its own message; one is enough.
-    pub(crate) said: String,
+    pub(crate) message: String,
     /// The IP that tried last.
     last: IpName,
     /// When the next IP may try.
@@ -48,11 +48,11 @@ impl Outage {
 }
 
 impl Facts {
-    /// A call was begun: others wait for its result, or for [`BETWEEN`].
+    /// A call was begun: others wait for its result, or for [`RETRY_INTERVAL`].
     pub(super) fn call_begun(&mut self, name: IpName, call: &Call, now: Instant) {
         if let Some(outage) = self.outages.get_mut(&call.action()) {
             outage.last = name;
-            outage.next = now.plus(BETWEEN);
+            outage.next = now.plus(RETRY_INTERVAL);
         }
     }
 
@@ -72,7 +72,7 @@ impl Facts {
         name: IpName,
         action: Action,
         outcome: Outcome,
-        said: String,
+        message: String,
         now: Instant,
     ) -> bool {
         // An IP that is gone meanwhile does not wait.
@@ -82,14 +82,14 @@ impl Facts {
         let outage = self.outages.entry(action).or_insert_with(|| Outage {
             since: now,
             outcome,
-            said: said.clone(),
+            message: message.clone(),
             last: name,
-            next: now.plus(BETWEEN),
+            next: now.plus(RETRY_INTERVAL),
         });
         let others = outage.outcome != outcome;
         if others {
             outage.outcome = outcome;
-            outage.said = said;
+            outage.message = message;
         }
         others
     }

@@ -18,7 +18,7 @@ use crate::time::Instant;
 
 /// Time until the second inventory. One inventory that shows an address nowhere proves nothing, because Describe is
 /// eventually consistent (R1.15, R1.16).
-pub(crate) const SECOND_LOOK: Duration = Duration::from_secs(2);
+pub(crate) const SECOND_INVENTORY_DELAY: Duration = Duration::from_secs(2);
 
 /// Maximum number of requested inventories: for proofs one in each of the next ten seconds, and some others.
 const MOST_WANTED: usize = 16;
@@ -153,8 +153,8 @@ impl SubnetFacts {
         let unread = backoff::of_describe(outcome).after(self.unread.as_ref(), id.as_str(), now);
         self.unread = Some(unread);
         // A call without an answer, or a throttled call, does not replace an earlier answer.
-        let said = outcome.filter(|said| !matches!(said, Outcome::Unknown | Outcome::Throttled));
-        self.unread_for = said.or(self.unread_for);
+        let cause = outcome.filter(|cause| !matches!(cause, Outcome::Unknown | Outcome::Throttled));
+        self.unread_for = cause.or(self.unread_for);
     }
 
     pub(crate) fn done(&mut self, inventory: Inventory, of_interest: &OfInterest<'_>) {
@@ -209,19 +209,19 @@ impl SubnetFacts {
         if let Some(accepted) = unseen {
             self.want(
                 began
-                    .plus(SECOND_LOOK)
+                    .plus(SECOND_INVENTORY_DELAY)
                     .max(accepted.plus(Duration::from_millis(1))),
             );
         }
         if doubtful || self.before.is_none() {
-            self.want(began.plus(SECOND_LOOK));
+            self.want(began.plus(SECOND_INVENTORY_DELAY));
         }
         let proven = |after| self.before.as_ref().is_some_and(|it| it.begun > after);
         self.proof = self.proof.filter(|after| !proven(*after));
         if let Some(after) = self.proof {
             self.want(
                 began
-                    .plus(SECOND_LOOK)
+                    .plus(SECOND_INVENTORY_DELAY)
                     .max(after.plus(Duration::from_millis(1))),
             );
         }

@@ -182,7 +182,8 @@ impl Facts {
                 .as_ref()
                 .and_then(|label| self.ips.get(label));
             let claim = ip.and_then(|ip| ip.status.claim.as_ref());
-            let comes = claim.is_some_and(|claim| &claim.uid == uid) && !seen.pod.says_attached();
+            let comes =
+                claim.is_some_and(|claim| &claim.uid == uid) && !seen.pod.reports_attached();
             if !comes {
                 seen.version_seen = Instant::START;
             }

@@ -104,14 +104,14 @@ pub struct UnreadableIp {
     /// What is wrong, as a sentence without a full stop.
     pub problem: String,
     /// What its condition `Ready` already reports.
-    pub says: UnreadableReport,
+    pub report: UnreadableReport,
 }
 
 /// What the condition of an unreadable object already reports.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum UnreadableReport {
     /// No condition can be written: the status is not a JSON object, and a write would replace it and lose its content.
-    Mute,
+    NotWritable,
     /// It does not report that the object cannot be read.
     Nothing,
     /// It is `False` and reports that the object cannot be read, with this message.

@@ -116,7 +116,7 @@ impl Pod {
 
     /// True if our condition says that the pod has the address. (`True` with reason `NotRequested` does not.)
     #[must_use]
-    pub fn says_attached(&self) -> bool {
+    pub fn reports_attached(&self) -> bool {
         self.gate
             .as_ref()
             .is_some_and(|gate| gate.status && gate.reason != Reason::NotRequested.as_str())

@@ -10,13 +10,13 @@ use mooring_plan::step::{Call, Read};
 use mooring_world::attached::{address, ip_name, node_name, pod_key};
 use mooring_world::objects::{self, interface_of};
 
-use crate::crowd::{Crowd, POD, block, subnet};
+use crate::many_ips::{ManyIps, POD, block, subnet};
 
 pub const CHANGED: u32 = 5;
 const NODES: u32 = 4;
 
-pub fn crowd() -> Crowd {
-    Crowd::at_rest(12, NODES)
+pub fn many_ips() -> ManyIps {
+    ManyIps::at_rest(12, NODES)
 }
 
 pub fn several(ips: impl IntoIterator<Item = u32>) -> Affected {
@@ -27,16 +27,16 @@ pub fn name() -> IpName {
     ip_name(CHANGED)
 }
 
-pub fn known(crowd: &Crowd) -> Ip {
-    crowd.facts.ip(&name()).unwrap().clone()
+pub fn known(many_ips: &ManyIps) -> Ip {
+    many_ips.facts.ip(&name()).unwrap().clone()
 }
 
 /// Another client changes the IP.
-pub fn changes(crowd: &mut Crowd, change: impl FnOnce(&mut Ip)) {
-    let mut ip = known(crowd);
+pub fn changes(many_ips: &mut ManyIps, change: impl FnOnce(&mut Ip)) {
+    let mut ip = known(many_ips);
     ip.version = ResourceVersion(ip.version.0 + 1);
     change(&mut ip);
-    crowd.tell(Fact::Ip(ip));
+    many_ips.tell(Fact::Ip(ip));
 }
 
 /// A block in another subnet.
@@ -46,10 +46,10 @@ pub fn elsewhere() -> Block {
     block
 }
 
-type Wish = fn(&mut Ip);
+type SpecChange = fn(&mut Ip);
 
 /// Changes of the spec, and whether the IP does not have what it asks for afterwards.
-const WISHES: &[(&str, Wish, bool)] = &[
+const SPEC_CHANGES: &[(&str, SpecChange, bool)] = &[
     (
         "the address that it has",
         |ip| ip.desired.as_mut().unwrap().address = ip.status.address,
@@ -85,45 +85,45 @@ const WISHES: &[(&str, Wish, bool)] = &[
 
 #[test]
 fn another_block_affects_the_ips_that_ask_for_something_else_than_they_have() {
-    for (what, change, affected) in WISHES {
-        let mut crowd = crowd();
-        changes(&mut crowd, change);
+    for (what, change, affected) in SPEC_CHANGES {
+        let mut many_ips = many_ips();
+        changes(&mut many_ips, change);
         let mut other = block();
         other.name = "other".into();
-        let touched = several(affected.then_some(CHANGED));
-        assert_eq!(crowd.tell(Fact::Block(other)), touched, "{what}");
-        let gone = crowd.tell(Fact::BlockGone("other".into()));
-        assert_eq!(gone, touched, "{what}");
+        let expected = several(affected.then_some(CHANGED));
+        assert_eq!(many_ips.tell(Fact::Block(other)), expected, "{what}");
+        let gone = many_ips.tell(Fact::BlockGone("other".into()));
+        assert_eq!(gone, expected, "{what}");
     }
 }
 
 #[test]
 fn a_subnet_without_inventories_affects_its_ips_and_those_that_may_come_to_lie_there() {
-    let mut crowd = crowd();
-    crowd.tell(Fact::Block(elsewhere()));
-    let fails = |crowd: &mut Crowd, subnet: &str| {
+    let mut many_ips = many_ips();
+    many_ips.tell(Fact::Block(elsewhere()));
+    let fails = |many_ips: &mut ManyIps, subnet: &str| {
         let failed = Fact::InventoryFailed(subnet.into(), Outcome::Denied);
-        crowd.tell(failed)
+        many_ips.tell(failed)
     };
-    assert_eq!(fails(&mut crowd, "subnet-2"), several([]));
-    crowd.tell(Fact::InventoryDone("subnet-2".into(), Vec::new()));
-    changes(&mut crowd, |ip| {
+    assert_eq!(fails(&mut many_ips, "subnet-2"), several([]));
+    many_ips.tell(Fact::InventoryDone("subnet-2".into(), Vec::new()));
+    changes(&mut many_ips, |ip| {
         ip.desired.as_mut().unwrap().address = Some(address(100));
     });
-    assert_eq!(fails(&mut crowd, "subnet-2"), several([CHANGED]));
-    assert_eq!(fails(&mut crowd, "subnet-2"), Affected::Nothing, "again");
-    let first = crowd.tell(Fact::InventoryFailed(subnet(), Outcome::Unknown));
+    assert_eq!(fails(&mut many_ips, "subnet-2"), several([CHANGED]));
+    assert_eq!(fails(&mut many_ips, "subnet-2"), Affected::Nothing, "again");
+    let first = many_ips.tell(Fact::InventoryFailed(subnet(), Outcome::Unknown));
     assert_eq!(first, Affected::Nothing, "once");
-    let second = crowd.tell(Fact::InventoryFailed(subnet(), Outcome::Unknown));
+    let second = many_ips.tell(Fact::InventoryFailed(subnet(), Outcome::Unknown));
     assert_eq!(second, several(0..12), "twice in a row");
 }
 
 #[test]
 fn a_slot_that_becomes_free_affects_the_ips_whose_pods_wait_on_that_machine() {
-    let mut crowd = crowd();
+    let mut many_ips = many_ips();
     // A pod on the instance of IP 5 asks for IP 2, which a pod on another node holds.
     let waiting = objects::pod("waiting", "waiting-uid", "ip-00002", Some("uid-2".into()));
-    crowd.tell(Fact::Pod(Pod {
+    many_ips.tell(Fact::Pod(Pod {
         node: Some(node_name(1)),
         ..waiting
     }));
@@ -131,25 +131,25 @@ fn a_slot_that_becomes_free_affects_the_ips_whose_pods_wait_on_that_machine() {
         interface: interface_of("0001"),
         address: address(CHANGED),
     };
-    let touched = crowd.tell(Fact::Called {
+    let affected = many_ips.tell(Fact::Called {
         ip: name(),
         call: off,
         result: Ok(()),
     });
-    assert_eq!(touched, several([2, CHANGED]));
+    assert_eq!(affected, several([2, CHANGED]));
 }
 
 #[test]
 fn an_answered_read_affects_the_ips_that_wait_for_such_an_answer() {
-    let mut crowd = crowd();
-    let node = crowd.nodes[&node_name(1)].clone();
+    let mut many_ips = many_ips();
+    let node = many_ips.nodes[&node_name(1)].clone();
     let held = objects::reservation_of_others("held", address(100), None);
     let held = Reservation {
         parent: Some("nobody".into()),
         ..held
     };
     let (pod, set) = (pod_key(POD, CHANGED), "set".to_owned());
-    let uid = known(&crowd).uid;
+    let uid = known(&many_ips).uid;
     let other: IpName = "another".into();
     let answers = [
         (
@@ -179,18 +179,22 @@ fn an_answered_read_affects_the_ips_that_wait_for_such_an_answer() {
         (Read::Ip(other.clone()), Fact::IpRead(other, None)),
     ];
     for (read, answer) in answers {
-        assert_eq!(crowd.tell(answer.clone()), Affected::Nothing, "{answer:?}");
+        assert_eq!(
+            many_ips.tell(answer.clone()),
+            Affected::Nothing,
+            "{answer:?}"
+        );
         let failed = |outcome| Fact::ReadFailed {
             ip: name(),
             read: read.clone(),
             outcome,
         };
-        assert_eq!(crowd.tell(failed(None)), Affected::One(name()));
+        assert_eq!(many_ips.tell(failed(None)), Affected::One(name()));
         assert_eq!(
-            crowd.tell(Fact::InstanceRead("other".into(), None)),
+            many_ips.tell(Fact::InstanceRead("other".into(), None)),
             Affected::Nothing
         );
         let said = format!("{answer:?}");
-        assert_eq!(crowd.tell(answer), Affected::One(name()), "{said}");
+        assert_eq!(many_ips.tell(answer), Affected::One(name()), "{said}");
     }
 }

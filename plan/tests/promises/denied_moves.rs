@@ -94,7 +94,7 @@ fn a_move_waits_for_its_turn_and_not_for_a_minute() {
 
 /// EC2 denies every move. Each address is tried in its turn, and the gate of its holder does not change before.
 #[test]
-fn a_holder_is_told_false_only_when_ec2_is_asked() {
+fn the_gate_of_a_holder_is_false_only_when_ec2_is_called() {
     let others = ["first", "second", "third", "zenith"];
     let mut sim = holders(&others);
     sim.ec2.default_fault = Some(|_| Fault::Denied);

@@ -38,7 +38,7 @@ fn one_inventory_without_the_address_moves_nothing() {
 }
 
 #[test]
-fn an_address_that_was_moved_to_a_foreign_interface_is_not_stolen() {
+fn an_address_that_was_moved_to_a_foreign_interface_is_not_moved_back() {
     let mut sim = attached();
     sim.found_on("203.0.113.10", Some("eni-n2"));
     sim.settle();

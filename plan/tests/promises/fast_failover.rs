@@ -203,7 +203,7 @@ fn only_a_block_that_asks_for_it_takes_a_node_out_of_service() {
 }
 
 #[test]
-fn that_another_block_asks_for_it_is_no_reason() {
+fn fast_failover_of_another_block_does_not_count() {
     let mut sim = fast(&["n1", "n2"]);
     set_fast(&mut sim, false);
     sim.block("other", "198.51.100.0/24");

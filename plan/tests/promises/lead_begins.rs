@@ -54,7 +54,7 @@ fn an_ip_that_cannot_be_read_is_still_known() {
         uid: "its-uid".into(),
         version: ResourceVersion(1),
         problem: "status.address \"garbage\" is not an address".to_owned(),
-        says: UnreadableReport::Nothing,
+        report: UnreadableReport::Nothing,
     };
     let facts = sim.controllers[0].facts_mut();
     facts.apply(Fact::IpUnreadable(unreadable), now, now);
@@ -69,8 +69,8 @@ fn a_claim_that_is_not_confirmed_still_takes_a_slot() {
     sim.step_until(status_write(StatusWrite::Claim));
     sim.tell(0);
     let (facts, _) = begins(&mut sim);
-    let coming: Vec<_> = facts.coming_to(&interface_of("n1")).cloned().collect();
-    assert_eq!(coming, [partner()]);
+    let pending: Vec<_> = facts.pending_for(&interface_of("n1")).cloned().collect();
+    assert_eq!(pending, [partner()]);
 }
 
 #[test]

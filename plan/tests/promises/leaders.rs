@@ -68,7 +68,7 @@ fn no_gate_opens_for_an_attach_before_a_change_of_leader() {
     sim.pod("c").on("n1");
     steps_until(&mut sim, 1, |step| is_status(step, StatusWrite::Claim));
     sim.lead(0);
-    let told = |sim: &Sim| sim.the_pod("c").says_attached();
+    let told = |sim: &Sim| sim.the_pod("c").reports_attached();
     let took = time_until(&mut sim, told);
     sim.expect_on("203.0.113.10", Some("eni-n1"));
     assert!(took < Duration::from_secs(1), "{took:?}\n{}", sim.story());
@@ -91,7 +91,7 @@ fn no_address_is_released_for_a_detach_before_a_change_of_leader() {
     sim.controllers[0].stuck.extend([Kind::Ip, Kind::Pod]);
     sim.pod("c").on("n1");
     // The new leader has all proofs after ten seconds and two inventories.
-    let served = |sim: &Sim| sim.the_pod("c").says_attached();
+    let served = |sim: &Sim| sim.the_pod("c").reports_attached();
     let took = time_until(&mut sim, served);
     assert!(took <= Duration::from_secs(14), "{took:?}\n{}", sim.story());
     sim.remove_pod("c");
@@ -209,7 +209,7 @@ fn answers_to_requests_before_a_change_of_leader_are_ignored() {
     sim.now = later;
     sim.settle();
     sim.expect_attached("partner", "a");
-    assert!(sim.the_pod("a").says_attached(), "{}", sim.story());
+    assert!(sim.the_pod("a").reports_attached(), "{}", sim.story());
 }
 
 #[test]

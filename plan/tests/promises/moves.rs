@@ -76,7 +76,7 @@ fn at_rest_each_period_costs_one_describe_and_no_write() {
 fn until_gate_true(sim: &mut Sim, pod: &str) -> Duration {
     let from = sim.now;
     let late = from.plus(Duration::from_secs(10));
-    while !sim.the_pod(pod).says_attached() {
+    while !sim.the_pod(pod).reports_attached() {
         sim.wait(Duration::from_millis(1));
         assert!(sim.now < late, "never\n{}", sim.story());
     }

@@ -65,7 +65,7 @@ pub fn expect_not_programmed(sim: &Sim, pod: &str) {
     let claim = sim.the_ip("partner").status.claim.clone().unwrap();
     assert!(claim.recorded(), "{}", sim.story());
     assert_eq!(claim.uid, sim.the_pod(pod).uid, "{}", sim.story());
-    assert!(!sim.the_pod(pod).says_attached(), "{}", sim.story());
+    assert!(!sim.the_pod(pod).reports_attached(), "{}", sim.story());
     let said = condition(sim).unwrap();
     assert_eq!(
         (said.status, said.reason),

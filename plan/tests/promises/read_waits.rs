@@ -9,7 +9,7 @@ use mooring_plan::objects::Reservation;
 use mooring_plan::step::{Read, Step};
 use mooring_world::objects::reservation_of_others;
 
-use crate::looks::world;
+use crate::inventories::world;
 use crate::sim::{Sim, address};
 
 /// Fails reads of one type: five in a row, and one later, after an answer.

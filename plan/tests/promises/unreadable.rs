@@ -24,13 +24,13 @@ fn partner() -> IpName {
     IpName::from("partner")
 }
 
-fn unreadable(uid: &IpUid, version: u64, says: UnreadableReport) -> UnreadableIp {
+fn unreadable(uid: &IpUid, version: u64, report: UnreadableReport) -> UnreadableIp {
     UnreadableIp {
         name: partner(),
         uid: uid.clone(),
         version: ResourceVersion(version),
         problem: "status.address \"garbage\" is not an address".to_owned(),
-        says,
+        report,
     }
 }
 
@@ -93,7 +93,7 @@ fn without_room_for_a_condition_an_event_is_written() {
     let uid = sim.kube.ips[&partner()].uid.clone();
     told(
         &mut sim,
-        Fact::IpUnreadable(unreadable(&uid, 1_000, UnreadableReport::Mute)),
+        Fact::IpUnreadable(unreadable(&uid, 1_000, UnreadableReport::NotWritable)),
     );
     let decision = decided(&sim);
     assert_eq!(decision.step, None);

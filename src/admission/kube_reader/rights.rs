@@ -23,16 +23,16 @@ impl Rights for KubeReader {
             ..SubjectAccessReview::default()
         };
         let _turn = self.turns.acquire().await;
-        let said = reviews.create(&PostParams::default(), &asked).await;
-        let said = said.map_err(|error| unreadable(error.into()))?.status;
-        let said =
-            said.ok_or_else(|| unreadable("the review came back without a status".into()))?;
-        if let Some(error) = said.evaluation_error {
+        let review = reviews.create(&PostParams::default(), &asked).await;
+        let review = review.map_err(|error| unreadable(error.into()))?.status;
+        let review =
+            review.ok_or_else(|| unreadable("the review came back without a status".into()))?;
+        if let Some(error) = review.evaluation_error {
             // The answer can still be right: for example, a binding to a role that does not exist causes such an error.
             tracing::info!(error, "not every rule on the use of an IP could be read");
         }
         // `denied` occurs only with `allowed: false`. It means only that no other authorizer was asked.
-        Ok(if said.allowed {
+        Ok(if review.allowed {
             Right::Granted
         } else {
             Right::Missing

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::http::{block_asked, post, review, webhook};
 use super::{asking, block, snapshot_of};
-use crate::admission::cluster_reader::LIMIT;
+use crate::admission::cluster_reader::READ_TIMEOUT;
 use crate::admission::http::TIME;
 use crate::admission::{ClusterReader, Dependencies, Right, Rights, Snapshot, Unreadable};
 
@@ -67,7 +67,7 @@ fn the_reads_of_a_review_fit_into_its_time() {
         ..Dependencies::default()
     };
     // The cached objects of a pod can be read for the time of one read, and then the right. An IP has no right.
-    assert!(LIMIT + pod.limit() + LIMIT < TIME);
-    assert!(LIMIT + Dependencies::default().limit() < TIME);
+    assert!(READ_TIMEOUT + pod.limit() + READ_TIMEOUT < TIME);
+    assert!(READ_TIMEOUT + Dependencies::default().limit() < TIME);
     assert!(irrevocable.limit() < TIME);
 }

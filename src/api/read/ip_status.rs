@@ -201,13 +201,13 @@ pub(super) fn write(
 ) -> api::IpStatus {
     let claim = status.claim.as_ref();
     let target = claim.and_then(Claim::target);
-    let said = &status.conditions;
+    let conditions = &status.conditions;
     let ours = [
-        (RESERVED, &said.reserved),
-        (ATTACHED, &said.attached),
-        (api::conditions::PROGRAMMED, &said.programmed),
-        (api::conditions::VERIFIED, &said.verified),
-        (READY, &said.ready),
+        (RESERVED, &conditions.reserved),
+        (ATTACHED, &conditions.attached),
+        (api::conditions::PROGRAMMED, &conditions.programmed),
+        (api::conditions::VERIFIED, &conditions.verified),
+        (READY, &conditions.ready),
     ];
     let observed = ours
         .iter()

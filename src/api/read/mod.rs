@@ -27,7 +27,7 @@ pub use ip_status::{ip_status_patch, read_ip_status};
 pub use node::{NodeFields, instance_of, is_our_taint, node};
 pub use node_report::{PROGRAMMED, UNSUPPORTED, node_report};
 pub use pod::{PodFields, pod};
-pub use reduced::{Fields, Kept, Reduced, Whole};
+pub use reduced::{FieldMask, Fields, Reduced, Whole};
 pub use replica_set::{ReplicaSetFields, replica_set, template_selector};
 pub use reservation::{parent, reservation};
 pub use unreadable_ip::{unreadable_ip, unreadable_ip_patch};

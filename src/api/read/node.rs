@@ -6,7 +6,7 @@ use mooring_plan::names::{InstanceId, InstanceType, NodeName};
 use mooring_plan::objects::Node;
 use serde::Deserialize;
 
-use super::{Fields, Kept, Problem, Unreadable, created, label, name, part, uid, version_of};
+use super::{FieldMask, Fields, Problem, Unreadable, created, label, name, part, uid, version_of};
 use crate::api::names::{OUT_OF_SERVICE_EFFECT, OUT_OF_SERVICE_TAINT, OUT_OF_SERVICE_VALUE};
 
 /// Taint of a node that the control plane cannot reach (Kubernetes, "Well-Known Labels").
@@ -18,16 +18,16 @@ const INSTANCE_TYPE: &str = "node.kubernetes.io/instance-type";
 pub enum NodeFields {}
 
 impl Fields for NodeFields {
-    const KEPT: &'static [(&'static str, Kept)] = &[
+    const MASK: &'static [(&'static str, FieldMask)] = &[
         (
             "spec",
-            Kept::Fields(&[("providerID", Kept::All), ("taints", Kept::All)]),
+            FieldMask::Fields(&[("providerID", FieldMask::All), ("taints", FieldMask::All)]),
         ),
         (
             "status",
-            Kept::Fields(&[(
+            FieldMask::Fields(&[(
                 "conditions",
-                Kept::Fields(&[("type", Kept::All), ("status", Kept::All)]),
+                FieldMask::Fields(&[("type", FieldMask::All), ("status", FieldMask::All)]),
             )]),
         ),
     ];

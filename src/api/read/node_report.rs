@@ -31,31 +31,39 @@ fn read(object: &DynamicObject) -> Result<NodeReport, Problem> {
     })
 }
 
-fn entry(said: &ProgrammedAddress) -> Option<(IpName, AddressReport)> {
-    let message = || said.message.clone().unwrap_or_else(|| said.state.clone());
-    let state = match said.state.as_str() {
+fn entry(reported: &ProgrammedAddress) -> Option<(IpName, AddressReport)> {
+    let message = || {
+        reported
+            .message
+            .clone()
+            .unwrap_or_else(|| reported.state.clone())
+    };
+    let state = match reported.state.as_str() {
         PROGRAMMED => AddressState::Programmed,
         UNSUPPORTED => AddressState::Unsupported(message()),
         _ => AddressState::NotProgrammed(message()),
     };
     let report = AddressReport {
-        address: said.address.parse().ok()?,
-        pod: PodUid::from(said.pod_uid.as_str()),
-        claim: ClaimId(said.claim.parse().ok()?),
+        address: reported.address.parse().ok()?,
+        pod: PodUid::from(reported.pod_uid.as_str()),
+        claim: ClaimId(reported.claim.parse().ok()?),
         state,
-        probe: said.probe.as_ref().map(outcome),
+        probe: reported.probe.as_ref().map(outcome),
     };
-    Some((IpName::from(said.ip.as_str()), report))
+    Some((IpName::from(reported.ip.as_str()), report))
 }
 
-fn outcome(said: &ProbedAddress) -> ProbeOutcome {
-    let round_trip = said.round_trip_milliseconds;
+fn outcome(reported: &ProbedAddress) -> ProbeOutcome {
+    let round_trip = reported.round_trip_milliseconds;
     ProbeOutcome {
-        target: said.target.clone(),
+        target: reported.target.clone(),
         // A text that is not an address is certainly not the expected address.
-        observed: said.observed.as_ref().and_then(|text| text.parse().ok()),
+        observed: reported
+            .observed
+            .as_ref()
+            .and_then(|text| text.parse().ok()),
         round_trip: round_trip.and_then(|time| time.try_into().ok()),
-        message: said.message.clone().unwrap_or_default(),
+        message: reported.message.clone().unwrap_or_default(),
     }
 }
 
@@ -72,7 +80,7 @@ mod tests {
         node_report(&serde_json::from_value(object).unwrap()).unwrap()
     }
 
-    fn said(claim: &str, state: &str, message: Option<&str>) -> Value {
+    fn reported(claim: &str, state: &str, message: Option<&str>) -> Value {
         json!([{ "ip": "partner", "address": "203.0.113.10", "podUID": "p", "claim": claim, "state": state,
                  "message": message }])
     }
@@ -80,7 +88,7 @@ mod tests {
     #[test]
     fn only_the_state_programmed_means_that_it_is() {
         let of = |state, message| {
-            let report = read(&said("7", state, message));
+            let report = read(&reported("7", state, message));
             report.addresses[&IpName::from("partner")].state.clone()
         };
         let not = |why: &str| AddressState::NotProgrammed(why.to_owned());
@@ -94,10 +102,10 @@ mod tests {
     #[test]
     fn an_entry_that_cannot_be_read_counts_as_none() {
         assert!(
-            read(&said("web/eni-1/2026", "Programmed", None))
+            read(&reported("web/eni-1/2026", "Programmed", None))
                 .addresses
                 .is_empty()
         );
-        assert_eq!(read(&said("7", "Programmed", None)).addresses.len(), 1);
+        assert_eq!(read(&reported("7", "Programmed", None)).addresses.len(), 1);
     }
 }

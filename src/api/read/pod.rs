@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::{
-    Fields, Kept, Problem, Unreadable, annotation, controller, created, is_workload, label, name,
-    part, uid, version_of,
+    FieldMask, Fields, Problem, Unreadable, annotation, controller, created, is_workload, label,
+    name, part, uid, version_of,
 };
 use crate::api::names;
 
@@ -19,23 +19,23 @@ use crate::api::names;
 pub enum PodFields {}
 
 impl Fields for PodFields {
-    const KEPT: &'static [(&'static str, Kept)] = &[
+    const MASK: &'static [(&'static str, FieldMask)] = &[
         (
             "spec",
-            Kept::Fields(&[
-                ("nodeName", Kept::All),
-                ("readinessGates", Kept::All),
-                ("containers", Kept::Fields(&[("name", Kept::All)])),
+            FieldMask::Fields(&[
+                ("nodeName", FieldMask::All),
+                ("readinessGates", FieldMask::All),
+                ("containers", FieldMask::Fields(&[("name", FieldMask::All)])),
             ]),
         ),
         (
             "status",
-            Kept::Fields(&[
-                ("phase", Kept::All),
-                ("conditions", Kept::All),
+            FieldMask::Fields(&[
+                ("phase", FieldMask::All),
+                ("conditions", FieldMask::All),
                 (
                     "containerStatuses",
-                    Kept::Fields(&[("name", Kept::All), ("state", Kept::All)]),
+                    FieldMask::Fields(&[("name", FieldMask::All), ("state", FieldMask::All)]),
                 ),
             ]),
         ),

@@ -18,17 +18,17 @@ use super::reduced_metadata::ReducedMetadata;
 
 /// The part of a value that is kept. For a list, the same part of each entry is kept.
 #[derive(Clone, Copy, Debug)]
-pub enum Kept {
+pub enum FieldMask {
     /// The whole value.
     All,
     /// These fields, each with the part to keep.
-    Fields(&'static [(&'static str, Kept)]),
+    Fields(&'static [(&'static str, FieldMask)]),
 }
 
 /// The fields that are kept of the objects of a kind.
 pub trait Fields: 'static {
     /// The fields to keep in addition to the metadata.
-    const KEPT: &'static [(&'static str, Kept)];
+    const MASK: &'static [(&'static str, FieldMask)];
 }
 
 /// Keeps all of spec and status.
@@ -36,7 +36,8 @@ pub trait Fields: 'static {
 pub enum Whole {}
 
 impl Fields for Whole {
-    const KEPT: &'static [(&'static str, Kept)] = &[("spec", Kept::All), ("status", Kept::All)];
+    const MASK: &'static [(&'static str, FieldMask)] =
+        &[("spec", FieldMask::All), ("status", FieldMask::All)];
 }
 
 /// An object with these fields only.
@@ -97,12 +98,12 @@ impl<F> Resource for Reduced<F> {
 
 impl<'de, F: Fields> serde::Deserialize<'de> for Reduced<F> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let object = deserializer.deserialize_map(ObjectVisitor(F::KEPT))?;
+        let object = deserializer.deserialize_map(ObjectVisitor(F::MASK))?;
         Ok(Self(object, PhantomData))
     }
 }
 
-struct ObjectVisitor(&'static [(&'static str, Kept)]);
+struct ObjectVisitor(&'static [(&'static str, FieldMask)]);
 
 impl<'de> Visitor<'de> for ObjectVisitor {
     type Value = DynamicObject;
@@ -134,7 +135,7 @@ impl<'de> Visitor<'de> for ObjectVisitor {
 
 /// Parses the value of this key into `kept`, or skips it.
 fn keep<'de, A: MapAccess<'de>>(
-    fields: &[(&str, Kept)],
+    fields: &[(&str, FieldMask)],
     key: String,
     map: &mut A,
     kept: &mut Map<String, Value>,
@@ -146,7 +147,7 @@ fn keep<'de, A: MapAccess<'de>>(
     Ok(())
 }
 
-impl<'de> DeserializeSeed<'de> for Kept {
+impl<'de> DeserializeSeed<'de> for FieldMask {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -157,7 +158,7 @@ impl<'de> DeserializeSeed<'de> for Kept {
     }
 }
 
-struct FieldsVisitor(&'static [(&'static str, Kept)]);
+struct FieldsVisitor(&'static [(&'static str, FieldMask)]);
 
 impl<'de> Visitor<'de> for FieldsVisitor {
     type Value = Value;
@@ -176,7 +177,7 @@ impl<'de> Visitor<'de> for FieldsVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
         let mut kept = Vec::new();
-        while let Some(entry) = list.next_element_seed(Kept::Fields(self.0))? {
+        while let Some(entry) = list.next_element_seed(FieldMask::Fields(self.0))? {
             kept.push(entry);
         }
         Ok(Value::Array(kept))

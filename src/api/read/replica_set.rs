@@ -6,7 +6,9 @@ use mooring_plan::names::{DeploymentUid, ReplicaSetUid};
 use mooring_plan::objects::ReplicaSet;
 use serde::Deserialize;
 
-use super::{Fields, Kept, Problem, Unreadable, annotation, controller, is_workload, part, uid};
+use super::{
+    FieldMask, Fields, Problem, Unreadable, annotation, controller, is_workload, part, uid,
+};
 
 /// Annotation of the Deployment controller: the revision of a `ReplicaSet`.
 const REVISION: &str = "deployment.kubernetes.io/revision";
@@ -18,9 +20,9 @@ const TEMPLATE_HASH: &str = "pod-template-hash";
 pub enum ReplicaSetFields {}
 
 impl Fields for ReplicaSetFields {
-    const KEPT: &'static [(&'static str, Kept)] = &[(
+    const MASK: &'static [(&'static str, FieldMask)] = &[(
         "spec",
-        Kept::Fields(&[("replicas", Kept::All), ("selector", Kept::All)]),
+        FieldMask::Fields(&[("replicas", FieldMask::All), ("selector", FieldMask::All)]),
     )];
 }
 

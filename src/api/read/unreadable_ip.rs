@@ -9,26 +9,26 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::version_of;
-use crate::api::conditions::{READY, Saying, find};
+use crate::api::conditions::{NewCondition, READY, find};
 
 /// Reads the known parts. None: the identity cannot be read either.
 #[must_use]
 pub fn unreadable_ip(object: &DynamicObject, problem: String) -> Option<UnreadableIp> {
     let meta = &object.metadata;
-    let says = match object.data.get("status") {
+    let report = match object.data.get("status") {
         Some(Value::Object(_)) => find(&conditions(object), READY)
             .filter(|ready| ready.status == "False" && ready.reason == Reason::Invalid.as_str())
             .map_or(UnreadableReport::Nothing, |ready| {
                 UnreadableReport::Unreadable(ready.message.clone())
             }),
-        _ => UnreadableReport::Mute,
+        _ => UnreadableReport::NotWritable,
     };
     Some(UnreadableIp {
         name: IpName::from(meta.name.as_deref()?),
         uid: IpUid::from(meta.uid.as_deref()?),
         version: version_of(meta).ok()?,
         problem,
-        says,
+        report,
     })
 }
 
@@ -36,14 +36,14 @@ pub fn unreadable_ip(object: &DynamicObject, problem: String) -> Option<Unreadab
 #[must_use]
 pub fn unreadable_ip_patch(object: &DynamicObject, message: &str, now: &Time) -> Option<Value> {
     let mut conditions = conditions(object);
-    let saying = Saying {
+    let ready = NewCondition {
         condition: READY,
         holds: false,
         reason: Reason::Invalid,
         message: message.to_owned(),
         generation: object.metadata.generation.unwrap_or_default(),
     };
-    saying.put(&mut conditions, now);
+    ready.put(&mut conditions, now);
     let status = object
         .data
         .get("status")

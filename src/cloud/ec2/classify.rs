@@ -87,20 +87,24 @@ pub fn classify(action: Action, code: &str, message: &str) -> Outcome {
 /// Classifies the sentences under `InvalidParameterValue`. "move is not allowed" and "does not fall within" were
 /// seen in public projects. The others are not confirmed on a real account.
 fn invalid_value(action: Action, message: &str) -> Outcome {
-    let says = |words: &str| contains(message, words);
+    let mentions = |words: &str| contains(message, words);
     match action {
-        Action::Assign if says("move is not allowed") => Outcome::AssignedElsewhere,
-        Action::Assign if says("secondary-addresses") || says("primary") => Outcome::Primary,
-        Action::Assign if says("reserved") => Outcome::ReservedByAws,
-        Action::Assign if says("does not fall within") || says("subnet's address range") => {
+        Action::Assign if mentions("move is not allowed") => Outcome::AssignedElsewhere,
+        Action::Assign if mentions("secondary-addresses") || mentions("primary") => {
+            Outcome::Primary
+        }
+        Action::Assign if mentions("reserved") => Outcome::ReservedByAws,
+        Action::Assign
+            if mentions("does not fall within") || mentions("subnet's address range") =>
+        {
             Outcome::NotInSubnet
         }
         // Check this before "not assigned": a primary address is on the ENI, so it was not unassigned.
-        Action::Unassign if says("primary") => Outcome::Primary,
+        Action::Unassign if mentions("primary") => Outcome::Primary,
         Action::Unassign
-            if says("not assigned to")
-                || says("not associated with")
-                || says("not on interface") =>
+            if mentions("not assigned to")
+                || mentions("not associated with")
+                || mentions("not on interface") =>
         {
             Outcome::Done
         }

@@ -84,7 +84,7 @@ impl Ec2 {
 }
 
 /// Gives a page of a list more time. It is retried within that time.
-pub(super) fn patiently() -> Builder {
+pub(super) fn with_long_timeout() -> Builder {
     let timeouts = TimeoutConfig::builder()
         .operation_timeout(PAGE_TIMEOUT)
         .operation_attempt_timeout(PAGE_TIMEOUT)
@@ -93,7 +93,7 @@ pub(super) fn patiently() -> Builder {
 }
 
 /// Disables the retries of the SDK, which would repeat a mutating call before its outcome is handled.
-pub(super) fn never_again() -> Builder {
+pub(super) fn without_retry() -> Builder {
     Builder::new().retry_config(RetryConfig::disabled())
 }
 

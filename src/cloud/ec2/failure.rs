@@ -31,7 +31,7 @@ where
         None => sentence(&code, status, &error),
     };
     // All other sentences contain the cause already.
-    let says_more = code == code::TIMEOUT;
+    let has_source = code == code::TIMEOUT;
     let outcome = match (classify(action, &code, &message), status) {
         // EC2 also answers a throttled call with 503. Such a call was certainly not executed.
         (Outcome::Throttled, _) => Outcome::Throttled,
@@ -44,7 +44,7 @@ where
         outcome,
         code,
         message,
-        source: says_more.then(|| -> Box<dyn StdError + Send + Sync> { Box::new(error) }),
+        source: has_source.then(|| -> Box<dyn StdError + Send + Sync> { Box::new(error) }),
     }
 }
 
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn throttling_is_throttling_whatever_the_status() {
+    fn throttling_is_recognized_with_any_http_status() {
         for status in [400, 503] {
             let error = refused(
                 status,

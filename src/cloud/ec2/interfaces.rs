@@ -8,7 +8,7 @@ use mooring_plan::outcome::Action;
 
 use super::answer::{Answer, list};
 use super::classify::code;
-use super::client::{Ec2, never_again, patiently};
+use super::client::{Ec2, with_long_timeout, without_retry};
 use crate::cloud::CloudError;
 
 /// Interfaces in one page, the maximum (EC2 API reference, `DescribeNetworkInterfaces`).
@@ -38,7 +38,7 @@ impl Ec2 {
             .set_private_ip_addresses(Some(texts(addresses)))
             .allow_reassignment(reassign == Reassign::Allow)
             .customize()
-            .config_override(never_again());
+            .config_override(without_retry());
         self.answer(Action::Assign, &object, call.send())
             .await
             .map(drop)
@@ -63,7 +63,7 @@ impl Ec2 {
             .network_interface_id(interface.as_str())
             .set_private_ip_addresses(Some(texts(addresses)))
             .customize()
-            .config_override(never_again());
+            .config_override(without_retry());
         self.answer(Action::Unassign, &object, call.send())
             .await
             .map(drop)
@@ -103,7 +103,7 @@ impl Ec2 {
             let page = if let Some(page) = page {
                 page
             } else {
-                let asked = call.customize().config_override(patiently()).send();
+                let asked = call.customize().config_override(with_long_timeout()).send();
                 self.answer(answer.action, answer.object, asked).await?
             };
             for interface in answer.has(page.network_interfaces, "set of interfaces")? {

@@ -125,12 +125,12 @@ fn shown_ip(object: &DynamicObject) -> Option<Fact> {
 #[cfg(test)]
 mod tests {
     use super::outcome;
-    use crate::controller::effects::timeout::LIMIT;
+    use crate::controller::effects::timeout::REQUEST_TIMEOUT;
     use crate::controller::error::Failure;
     use kube::core::Status;
     use mooring_plan::facts::WriteOutcome;
 
-    fn said(code: u16, reason: &str) -> WriteOutcome {
+    fn outcome_of(code: u16, reason: &str) -> WriteOutcome {
         let status = Status::failure("no", reason).with_code(code).boxed();
         outcome(&Failure::Api {
             doing: "writing".to_owned(),
@@ -140,22 +140,25 @@ mod tests {
 
     #[test]
     fn only_what_the_api_server_said_is_final() {
-        assert_eq!(said(404, "NotFound"), WriteOutcome::NotFound);
-        assert_eq!(said(409, "AlreadyExists"), WriteOutcome::AlreadyExists);
-        assert_eq!(said(409, "Conflict"), WriteOutcome::Conflict);
+        assert_eq!(outcome_of(404, "NotFound"), WriteOutcome::NotFound);
+        assert_eq!(
+            outcome_of(409, "AlreadyExists"),
+            WriteOutcome::AlreadyExists
+        );
+        assert_eq!(outcome_of(409, "Conflict"), WriteOutcome::Conflict);
         for code in [400, 403, 422] {
             assert_eq!(
-                said(code, "Refused"),
+                outcome_of(code, "Refused"),
                 WriteOutcome::Refused("no".to_owned()),
                 "{code}"
             );
         }
         for code in [429, 500, 503, 504] {
-            assert_eq!(said(code, "Later"), WriteOutcome::Unknown, "{code}");
+            assert_eq!(outcome_of(code, "Later"), WriteOutcome::Unknown, "{code}");
         }
         let late = Failure::Late {
             doing: "writing".to_owned(),
-            limit: LIMIT,
+            limit: REQUEST_TIMEOUT,
         };
         assert_eq!(outcome(&late), WriteOutcome::Unknown);
     }

@@ -77,7 +77,7 @@ impl ListVersion {
 
     async fn lease_shows(&mut self, revision: Revision) -> Result<(), Closed> {
         let change = self.known.lease_shows(revision);
-        self.tell(change).await
+        self.report(change).await
     }
 
     async fn ask(&mut self) -> Result<(), Closed> {
@@ -104,13 +104,13 @@ impl ListVersion {
         match version {
             Some(Ok(version)) => {
                 let change = self.known.list_shows(version);
-                self.tell(change).await
+                self.report(change).await
             }
             _ => Ok(()),
         }
     }
 
-    async fn tell(&self, change: Change) -> Result<(), Closed> {
+    async fn report(&self, change: Change) -> Result<(), Closed> {
         let kind = self.shown.kind;
         if change.restored {
             tracing::warn!(?kind, "the API server was restored from a backup");

@@ -16,7 +16,7 @@ use crate::node::settings::{NodeSettings, TABLE};
 use crate::node::table::Table;
 
 /// Time limit of a run of `nft`: it waits for the kernel, which makes one change of nftables at a time.
-const LIMIT: Duration = Duration::from_secs(10);
+const NFT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Reads the table of Mooring. None: it does not exist.
 pub(super) async fn list() -> Result<Option<Table>, KernelError> {
@@ -81,7 +81,7 @@ impl Failed {
 async fn run(arguments: &[&str], input: &str) -> Result<String, Failed> {
     let mut nft = Command::new("nft");
     nft.args(arguments).env("LC_ALL", "C");
-    run_within(LIMIT, nft, input).await
+    run_within(NFT_TIMEOUT, nft, input).await
 }
 
 async fn run_within(limit: Duration, nft: Command, input: &str) -> Result<String, Failed> {
@@ -136,10 +136,13 @@ mod tests {
         program.args(["-c", &script]);
         let limit = Duration::from_secs(2);
         let failed = run_within(limit, program, "").await.unwrap_err();
-        let said = failed.while_doing("listing the table").to_string();
+        let message = failed.while_doing("listing the table").to_string();
         let process = fs::read_to_string(&file).unwrap();
         fs::remove_file(&file).unwrap();
-        assert!(said.contains("listing the table: nft was killed"), "{said}");
+        assert!(
+            message.contains("listing the table: nft was killed"),
+            "{message}"
+        );
         let begin = Instant::now();
         while runs(process.trim()) {
             assert!(begin.elapsed() < Duration::from_secs(10), "it still runs");

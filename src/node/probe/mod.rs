@@ -12,5 +12,5 @@ mod run;
 
 pub use attempt::AttemptError;
 pub use order::{Order, Orders, Subject, orders};
-pub use outcome::{Attempt, Found, ProbeResult, ProbeResults, ProbeState};
+pub use outcome::{Attempt, ProbeResult, ProbeResults, ProbeState, SubjectResult};
 pub use run::{Limits, run};

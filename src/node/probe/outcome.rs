@@ -40,7 +40,7 @@ pub struct ProbeResult {
 
 /// An outcome with its subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct SubjectResult {
     /// The claim and the target that were probed.
     pub subject: Subject,
     /// The reported result.
@@ -48,7 +48,7 @@ pub struct Found {
 }
 
 /// The outcomes, by the name of the IP.
-pub type ProbeResults = BTreeMap<String, Found>;
+pub type ProbeResults = BTreeMap<String, SubjectResult>;
 
 impl ProbeResult {
     fn of(subject: &Subject, attempt: &Attempt) -> Self {
@@ -180,7 +180,7 @@ mod tests {
     }
 
     /// The outcome after each attempt: the address that the target saw, or the message.
-    fn said(attempts: &[Attempt]) -> Vec<String> {
+    fn reported(attempts: &[Attempt]) -> Vec<String> {
         let subject = Subject {
             address: ADDRESS,
             pod: "uid".to_owned(),
@@ -188,10 +188,10 @@ mod tests {
             target: "198.51.100.7:7000".to_owned(),
         };
         let mut progress = ProbeState::default();
-        let mut said = Vec::new();
+        let mut reported = Vec::new();
         for attempt in attempts {
             progress = progress.after(&subject, attempt);
-            said.push(match progress.outcome() {
+            reported.push(match progress.outcome() {
                 None => "nothing".to_owned(),
                 Some(outcome) if outcome.is_verified() => "verified".to_owned(),
                 Some(ProbeResult {
@@ -201,25 +201,25 @@ mod tests {
                 Some(outcome) => outcome.message.clone(),
             });
         }
-        said
+        reported
     }
 
     #[test]
     fn an_answer_is_said_at_once_and_a_failure_when_it_came_three_times_in_a_row() {
         let lost = || fails("silent");
         let attempts = [sees(ADDRESS), lost(), lost(), sees(ADDRESS), lost(), lost()];
-        assert_eq!(said(&attempts), ["verified"; 6]);
+        assert_eq!(reported(&attempts), ["verified"; 6]);
         let attempts = [sees(ADDRESS), lost(), fails("refused"), lost()];
         assert_eq!(
-            said(&attempts),
+            reported(&attempts),
             ["verified", "verified", "verified", "silent"]
         );
         assert_eq!(
-            said(&[lost(), lost(), lost(), sees(ADDRESS)]),
+            reported(&[lost(), lost(), lost(), sees(ADDRESS)]),
             ["nothing", "nothing", "silent", "verified"]
         );
         assert_eq!(
-            said(&[sees(ADDRESS), sees(OTHER), sees(ADDRESS)]),
+            reported(&[sees(ADDRESS), sees(OTHER), sees(ADDRESS)]),
             ["verified", "192.0.2.1", "verified"]
         );
     }
@@ -231,7 +231,7 @@ mod tests {
             lasting: true,
         };
         assert_eq!(
-            said(&[lasting.clone(), sees(ADDRESS), lasting]),
+            reported(&[lasting.clone(), sees(ADDRESS), lasting]),
             ["in no route", "verified", "in no route"]
         );
     }
@@ -240,16 +240,16 @@ mod tests {
     fn while_nothing_is_well_what_is_said_does_not_change_with_each_attempt() {
         let mut attempts = vec![fails("silent"); 3];
         attempts.extend([fails("refused"), fails("silent"), fails("refused")]);
-        assert_eq!(said(&attempts)[2..], ["silent"; 4]);
+        assert_eq!(reported(&attempts)[2..], ["silent"; 4]);
         attempts.extend(vec![fails("refused"); 2]);
-        assert_eq!(said(&attempts).last().unwrap(), "refused");
+        assert_eq!(reported(&attempts).last().unwrap(), "refused");
         // The first answer after failures is reported at once.
         attempts.push(sees(OTHER));
-        assert_eq!(said(&attempts).last().unwrap(), "192.0.2.1");
+        assert_eq!(reported(&attempts).last().unwrap(), "192.0.2.1");
         attempts.extend([sees(THIRD), sees(OTHER), sees(THIRD)]);
-        assert_eq!(said(&attempts).last().unwrap(), "192.0.2.1");
+        assert_eq!(reported(&attempts).last().unwrap(), "192.0.2.1");
         attempts.extend(vec![sees(THIRD); 2]);
-        assert_eq!(said(&attempts).last().unwrap(), "192.0.2.2");
+        assert_eq!(reported(&attempts).last().unwrap(), "192.0.2.2");
     }
 
     #[test]

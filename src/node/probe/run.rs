@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::attempt::attempt;
 use super::order::{Order, Orders};
-use super::outcome::{Attempt, Found, ProbeResults, ProbeState};
+use super::outcome::{Attempt, ProbeResults, ProbeState, SubjectResult};
 
 /// Limits for attempts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,7 +149,7 @@ fn take_in(probes: &mut BTreeMap<String, Probing>, id: Id, (ip, found): &Done) {
 
 fn publish(probes: &BTreeMap<String, Probing>, outcomes: &watch::Sender<ProbeResults>) {
     let found = probes.iter().filter_map(|(ip, probe)| {
-        let found = Found {
+        let found = SubjectResult {
             subject: probe.order.subject.clone(),
             outcome: probe.progress.outcome()?.clone(),
         };

@@ -155,7 +155,7 @@ proptest! {
             }
             let table = kernel.table.as_ref().unwrap();
             prop_assert_eq!(right(table), Ok(()), "after {}", change);
-            prop_assert!(ways(&kernel), "after {change}: marks without a way");
+            prop_assert!(marks_have_routes(&kernel), "after {change}: marks without a way");
             prop_assert!(probe_returns(&kernel), "after {change}: what is sent back to the probe goes to a pod");
         }
         settle(&after, &mut kernel);
@@ -164,7 +164,7 @@ proptest! {
 }
 
 /// Each mark that the table restores has its rule, and the table of the rule a default route.
-fn ways(kernel: &KernelState) -> bool {
+fn marks_have_routes(kernel: &KernelState) -> bool {
     let table = kernel.table.as_ref().unwrap();
     table.pairs("restore").all(|(mark, _)| {
         kernel.rules.iter().any(|rule| {

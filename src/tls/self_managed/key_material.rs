@@ -154,9 +154,9 @@ mod tests {
     /// Checks that the error contains the secret neither as text nor as a list of bytes.
     #[track_caller]
     fn expect_no_trace(error: &(dyn std::error::Error + 'static), secret: &str) {
-        let said = format!("{} {error:?}", crate::telemetry::chain(error));
+        let text = format!("{} {error:?}", crate::telemetry::chain(error));
         let bytes: Vec<_> = secret.bytes().take(8).map(|it| it.to_string()).collect();
-        assert!(!said.contains(&secret[..8]), "{said}");
-        assert!(!said.contains(&bytes.join(", ")), "{said}");
+        assert!(!text.contains(&secret[..8]), "{text}");
+        assert!(!text.contains(&bytes.join(", ")), "{text}");
     }
 }

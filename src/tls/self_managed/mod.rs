@@ -22,13 +22,13 @@ use rustls::pki_types::CertificateDer;
 
 use super::cert_resolver::CertResolver;
 use super::error::{Error, SelfManagedError};
-use super::notice::{CertificateNotice, complain};
+use super::notice::{CertificateNotice, report_once};
 use super::pair::Pair;
 use super::webhook_config;
 use decide::{CertificateStep, next};
 use key_material::{KeyMaterial, make};
 use observation::{LocalState, Observation};
-use secret::{Found, Version};
+use secret::{SecretContents, Version};
 
 pub use decide::Lifetimes;
 pub use options::Options;
@@ -55,11 +55,11 @@ impl<N: FnMut(CertificateNotice) + Send + Sync> Renewer<N> {
             let ended = self.round(&mut state, now).await;
             let succeeded = match ended {
                 Ok(()) => {
-                    state.complaint = None;
+                    state.reported = None;
                     true
                 }
                 Err(error) => {
-                    complain(&mut state.complaint, error, &mut self.notice);
+                    report_once(&mut state.reported, error, &mut self.notice);
                     false
                 }
             };
@@ -95,7 +95,7 @@ impl<N: FnMut(CertificateNotice) + Send + Sync> Renewer<N> {
                 Some((version, Err(source))) => {
                     let secret = self.options.secret.clone();
                     let trouble = SelfManagedError::Secret { secret, source };
-                    complain(&mut state.spoiled, trouble.into(), &mut self.notice);
+                    report_once(&mut state.spoiled, trouble.into(), &mut self.notice);
                     self.begin(Some(version), &observation).await?
                 }
                 Some((version, Ok(found))) => {
@@ -131,7 +131,7 @@ impl<N: FnMut(CertificateNotice) + Send + Sync> Renewer<N> {
     async fn step(
         &mut self,
         version: Version,
-        found: Found,
+        found: SecretContents,
         observation: &Observation,
         state: &mut LocalState,
     ) -> Result<bool, Error> {
@@ -189,7 +189,7 @@ impl<N: FnMut(CertificateNotice) + Send + Sync> Renewer<N> {
         Ok(())
     }
 
-    fn serve(&mut self, found: Found, state: &mut LocalState) {
+    fn serve(&mut self, found: SecretContents, state: &mut LocalState) {
         if state.serving.as_ref() != Some(&found.kept.pair) {
             self.resolver.replace(found.usable.key);
             (self.notice)(CertificateNotice::Loaded {

@@ -8,7 +8,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::sign::CertifiedKey;
 
 use super::decide::CertificateState;
-use super::secret::Found;
+use super::secret::SecretContents;
 use crate::tls::ca_bundle::verified;
 use crate::tls::pair::Pair;
 use crate::tls::webhook_config::{Configuration, Hook};
@@ -105,7 +105,7 @@ pub(super) struct LocalState {
     /// The pair that this process serves.
     pub serving: Option<Pair>,
     /// The last error that was reported, so that it is reported once.
-    pub complaint: Option<String>,
+    pub reported: Option<String>,
     /// The last error of the Secret that was reported.
     pub spoiled: Option<String>,
 }
@@ -115,7 +115,7 @@ impl LocalState {
     pub fn known(
         &mut self,
         observation: &Observation,
-        found: &Found,
+        found: &SecretContents,
         served: Option<Arc<CertifiedKey>>,
     ) -> CertificateState {
         let ours = found.certificates();

@@ -29,14 +29,14 @@ pub(super) struct Version {
 }
 
 /// The usable contents of a Secret.
-pub(super) struct Found {
+pub(super) struct SecretContents {
     pub kept: KeyMaterial,
     pub usable: Usable,
     /// The next pair. None: there is none that can be served.
     pub next: Option<Arc<CertifiedKey>>,
 }
 
-impl Found {
+impl SecretContents {
     /// The certificates to publish, the newest first.
     pub fn certificates(&self) -> Vec<CertificateDer<'static>> {
         let keys = self.next.iter().chain([&self.usable.key]);
@@ -53,7 +53,7 @@ pub(super) async fn read(
     client: &Client,
     options: &Options,
     provider: &CryptoProvider,
-) -> Result<Option<(Version, Result<Found, Unusable>)>, Error> {
+) -> Result<Option<(Version, Result<SecretContents, Unusable>)>, Error> {
     let name = &options.secret;
     let read = api(client, options).get_opt(name).await;
     let read = read
@@ -73,14 +73,14 @@ fn usable(
     name: &str,
     data: &BTreeMap<String, ByteString>,
     provider: &CryptoProvider,
-) -> Result<Found, Unusable> {
+) -> Result<SecretContents, Unusable> {
     let kept = KeyMaterial::read(data)?;
     let usable = kept.pair.check(Path::new(name), provider);
     let usable = usable.map_err(|error| Unusable::Pair(Box::new(error)))?;
     let next = kept.next.as_ref();
     let next = next.and_then(|next| next.check(Path::new(name), provider).ok());
     let next = next.map(|usable| usable.key);
-    Ok(Found { kept, usable, next })
+    Ok(SecretContents { kept, usable, next })
 }
 
 /// Creates the Secret, or replaces this version of it. If another replica was faster, nothing is written, and the next

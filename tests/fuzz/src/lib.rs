@@ -1,7 +1,7 @@
 //! Fuzz tests of everything that Mooring reads from others: four functions ("bodies") that take bytes, and panic if a
 //! property is violated.
 //!
-//! `tests/whatever_comes.rs` runs them with the corpus and with inputs of a seeded [`mutate::Mutator`]. `nightly/` is a
+//! `tests/random_bodies.rs` runs them with the corpus and with inputs of a seeded [`mutate::Mutator`]. `nightly/` is a
 //! separate crate for `cargo fuzz`, which is guided by code coverage.
 #![allow(
     clippy::expect_used,

@@ -140,7 +140,7 @@ fn outcome(fact: &mooring_plan::facts::Fact) -> String {
         Fact::Called { result: Ok(()), .. } => "done".to_owned(),
         Fact::Called {
             result: Err(error), ..
-        } => format!("{:?} ({})", error.outcome, error.message),
+        } => format!("{:?} ({})", error.outcome, error.text),
         other => format!("{other:?}"),
     }
 }

@@ -14,7 +14,7 @@ use mooring_world::objects::{self, instance_of, interface_of, of_replica_set};
 const DEPLOYMENT: &str = "deployment";
 
 /// The most addresses on an interface: its primary one, and one of a block.
-const LIMIT: u32 = 2;
+const MAX_ADDRESSES: u32 = 2;
 
 /// Facts about the objects that are the same in every state.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +51,7 @@ impl WorldBuilder {
     pub fn new() -> Self {
         let mut world = Self {
             kube: Kube::default(),
-            cloud: Cloud::with_limit(LIMIT),
+            cloud: Cloud::with_limit(MAX_ADDRESSES),
             fixtures: Fixtures::default(),
         };
         let block = objects::block("block", "203.0.113.0/24");

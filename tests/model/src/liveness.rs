@@ -83,11 +83,11 @@ impl Liveness {
     }
 
     /// The final state of a run from this state.
-    pub fn rest(&self, fixtures: &Fixtures, state: &State) -> Result<State, String> {
+    pub fn final_state(&self, fixtures: &Fixtures, state: &State) -> Result<State, String> {
         let (order, start) = runs(fixtures, state).swap_remove(0);
         let mut story = Steps::new();
-        let rest = Self::new().run(fixtures, start, &order, Some(&mut story));
-        rest.map_err(|failed| format!("{failed}\n{}", story.join("\n")))
+        let last = Self::new().run(fixtures, start, &order, Some(&mut story));
+        last.map_err(|failed| format!("{failed}\n{}", story.join("\n")))
     }
 
     fn run(

@@ -104,7 +104,7 @@ impl Model for Configuration {
                 actions.push(Action::Event(track));
             }
         }
-        let mut rests = true;
+        let mut idle = true;
         for (which, controller) in state.controllers.iter().enumerate() {
             let mut busy = Vec::new();
             let heard = controller
@@ -134,16 +134,16 @@ impl Model for Configuration {
             } else if leads && controller.state.inventory_due {
                 busy.push(Action::TakeInventory(which));
             }
-            rests &= busy.is_empty();
+            idle &= busy.is_empty();
             actions.extend(busy);
         }
         for node in state.kube.nodes_with_part() {
             let (program, report) = (state.kube.can_program(&node), state.kube.can_report(&node));
-            rests &= !program && !report;
+            idle &= !program && !report;
             actions.extend(report.then(|| Action::Report(node.clone())));
             actions.extend(program.then_some(Action::Program(node)));
         }
-        if rests && state.waits < self.waits {
+        if idle && state.waits < self.waits {
             actions.push(Action::PassTime);
         }
         actions.extend(state.late.iter().cloned().map(Action::ExecuteLate));

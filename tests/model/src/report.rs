@@ -12,7 +12,7 @@ use crate::state::State;
 use crate::world::controller_state;
 
 /// The interval of the progress lines.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The result of the exploration of a configuration.
 pub struct Explored {
@@ -47,7 +47,7 @@ pub fn explore(configuration: &Configuration, threads: usize) -> Explored {
         let mut shown = Instant::now();
         while !handle.is_finished() {
             std::thread::sleep(Duration::from_millis(20));
-            if shown.elapsed() >= PATIENCE {
+            if shown.elapsed() >= PROGRESS_INTERVAL {
                 shown = Instant::now();
                 let (states, depth) = (checker.unique_state_count(), checker.max_depth());
                 let end = if terminal { "\r" } else { "\n" };

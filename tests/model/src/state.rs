@@ -31,7 +31,7 @@ const MAX_OLD_CLOUDS: usize = 2;
 
 /// After this number of seconds without a holder, a pod that is not ready can become the holder. It is a little
 /// less than a minute, because the seconds of the model are a little longer.
-pub const PATIENCE: u64 = 55;
+pub const CHOICE_TIMEOUT: u64 = 55;
 
 /// The state of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -80,8 +80,8 @@ pub struct History {
     pub manual: BTreeSet<(Ipv4Addr, InterfaceId)>,
     /// Interfaces that were detached from their machine: a write that was decided then can be late.
     pub detached: BTreeSet<InterfaceId>,
-    /// The seconds since the last holder was lost, at most [`PATIENCE`]. It is also [`PATIENCE`] if no holder was
-    /// lost, or if there is a new holder.
+    /// The seconds since the last holder was lost, at most [`CHOICE_TIMEOUT`]. It is also [`CHOICE_TIMEOUT`] if no
+    /// holder was lost, or if there is a new holder.
     pub missing_for: u64,
     /// Whether the address was moved, or shown, by anything other than the calls and inventories of the one leader.
     pub disturbed: bool,
@@ -263,7 +263,7 @@ impl State {
                             ..
                         }
                     ) {
-                        self.history.missing_for = PATIENCE;
+                        self.history.missing_for = CHOICE_TIMEOUT;
                     }
                 }
                 if matches!(outcome, WriteOutcome::Done(_)) {

@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 /// A test with a mutant that takes this many times as long, and at least ten seconds, counts as hung.
-const PATIENCE: u32 = 20;
+const HANG_FACTOR: u32 = 20;
 /// The memory limit in KiB. A test that exceeds it counts as hung.
 const MEMORY: u32 = 4 * 1024 * 1024;
 
@@ -92,7 +92,7 @@ impl Test {
 
     /// Runs the test with the mutant.
     pub(crate) fn tries(&self, mutant: u32) -> Result<Said, Box<dyn Error>> {
-        let limit = Duration::from_secs(10).max(self.took * PATIENCE);
+        let limit = Duration::from_secs(10).max(self.took * HANG_FACTOR);
         let output = self.run(limit, "MOORING_MUTANT", &mutant.to_string())?;
         let killed = output.status.signal() == Some(9) || output.status.code() == Some(137);
         let starved = String::from_utf8_lossy(&output.stderr).contains("memory allocation of");

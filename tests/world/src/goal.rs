@@ -83,7 +83,7 @@ impl AtRest<'_> {
         let foreign = on
             .as_ref()
             .is_some_and(|on| !explains(&ip.status, address, on));
-        let attached: Vec<_> = self.kube.says_attached(ip).map(|pod| &pod.uid).collect();
+        let attached: Vec<_> = self.kube.reports_attached(ip).map(|pod| &pod.uid).collect();
         let pods = &self.kube.pods;
         let Some(claim) = &ip.status.claim else {
             require(

@@ -25,8 +25,8 @@ pub fn is_well(node: &Node) -> bool {
 
 impl Kube {
     /// The pods whose condition says that they have the address of this IP.
-    pub fn says_attached<'a>(&'a self, ip: &'a Ip) -> impl Iterator<Item = &'a Pod> {
-        let of = |pod: &&Pod| pod.ip.as_ref() == Some(&ip.uid) && pod.says_attached();
+    pub fn reports_attached<'a>(&'a self, ip: &'a Ip) -> impl Iterator<Item = &'a Pod> {
+        let of = |pod: &&Pod| pod.ip.as_ref() == Some(&ip.uid) && pod.reports_attached();
         self.pods.values().filter(of)
     }
 

@@ -1,7 +1,7 @@
 //! Tests which calls share a request, and when it is sent.
 #![allow(clippy::unwrap_used)]
 
-use super::{ADDRESSES_AT_ONCE, CallQueue, FORGET_AFTER, LastRequest, MORE_COME};
+use super::{ADDRESSES_AT_ONCE, BATCH_WAIT, CallQueue, FORGET_AFTER, LastRequest};
 use crate::address::Address;
 use crate::cloud::Reassign;
 use crate::names::{BlockName, InterfaceId, IpName};
@@ -184,8 +184,8 @@ fn without_moments_what_a_refusal_has_taught_stays() {
 #[test]
 fn more_claims_are_expected_for_a_short_time() {
     let (mut queue, now) = (CallQueue::default(), Instant::from_millis(5000));
-    assert!(!queue.more_come(now));
+    assert!(!queue.more_expected(now));
     queue.note_claim_step(now);
-    assert!(queue.more_come(now.plus(MORE_COME)));
-    assert!(!queue.more_come(now.plus(MORE_COME + Duration::from_millis(1))));
+    assert!(queue.more_expected(now.plus(BATCH_WAIT)));
+    assert!(!queue.more_expected(now.plus(BATCH_WAIT + Duration::from_millis(1))));
 }

@@ -26,7 +26,7 @@ impl Facts {
         let known = self.ips.get(name).map(|ip| ip.version);
         let mut of_none = Memory::default();
         let memory = self.memory.get_mut(name).unwrap_or(&mut of_none);
-        let mut touched = Affected::One(name.clone());
+        let mut affected = Affected::One(name.clone());
         memory.last_write_at = now;
         memory.recorded = recorded(&write, &outcome, begun);
         let in_doubt = in_doubt(&write, &outcome);
@@ -38,7 +38,7 @@ impl Facts {
             }
             (Write::Gate(gate), WriteOutcome::NotFound) => {
                 memory.gone.insert(gate.uid.clone());
-                touched = touched.and(self.lose_pod(&gate.uid));
+                affected = affected.and(self.lose_pod(&gate.uid));
             }
             (Write::Reserve { address, .. }, WriteOutcome::AlreadyExists) => {
                 memory.taken.insert(*address, (now, String::new()));
@@ -73,14 +73,14 @@ impl Facts {
                     .get(reservation.address)
                     .is_some_and(newer)
                 {
-                    touched = touched.and(self.lose_reservation(reservation.address));
+                    affected = affected.and(self.lose_reservation(reservation.address));
                 }
             }
             (Write::Label { uid, ip: None, .. }, WriteOutcome::NotFound) => {
-                touched = touched.and(self.lose_pod(uid));
+                affected = affected.and(self.lose_pod(uid));
             }
             (Write::Label { uid, ip: None, .. }, WriteOutcome::Done(_)) => {
-                touched = touched.and(self.lose_label(uid, begun));
+                affected = affected.and(self.lose_label(uid, begun));
             }
             (
                 Write::Status { .. } | Write::AddFinalizer { .. } | Write::RemoveFinalizer { .. },
@@ -95,7 +95,7 @@ impl Facts {
             WriteOutcome::Done(written) => {
                 memory.stale = false;
                 memory.failures.write_succeeded();
-                touched = touched.and(match written {
+                affected = affected.and(match written {
                     // If it is gone, no event would remove it again.
                     Some(Written::Ip(ip)) if self.knows_uid(&ip.name, &ip.uid) => {
                         self.see_ip(ip, now)
@@ -125,9 +125,9 @@ impl Facts {
             WriteOutcome::NotFound | WriteOutcome::AlreadyExists => {}
         }
         if !in_doubt {
-            touched = touched.and(self.reserve_ended(name));
+            affected = affected.and(self.reserve_ended(name));
         }
-        touched.and(self.claim_write_ended(name))
+        affected.and(self.claim_write_ended(name))
     }
 
     /// The write of a claim of this IP was answered, or there was none. If it does not show the claim, others can use
@@ -155,7 +155,7 @@ impl Facts {
         let mut of_none = Memory::default();
         let memory = self.memory.get_mut(&name).unwrap_or(&mut of_none);
         memory.last_write_at = now;
-        let obeyed = result.is_ok();
+        let applied = result.is_ok();
         let error = result.err().filter(|error| error.outcome != Outcome::Done);
         let address = call.address();
         let subnet = subnet_id.map(|id| self.subnets.entry(id).or_default());
@@ -182,7 +182,7 @@ impl Facts {
                             .unassigned
                             .entry((interface.clone(), address))
                             .or_default();
-                        *nowhere |= obeyed && was_there;
+                        *nowhere |= applied && was_there;
                         None
                     }
                 };
@@ -216,13 +216,13 @@ impl Facts {
                     }
                     _ => {}
                 }
-                let said = error.text;
+                let message = error.text;
                 let action = call.action();
                 let of_all = memory.failures.call_failed(
                     name.as_str(),
                     call,
                     error.outcome,
-                    said.clone(),
+                    message.clone(),
                     now,
                 );
                 if let Some(subnet) = subnet
@@ -240,17 +240,17 @@ impl Facts {
                 // A call for an IP that is gone begins no outage, because no later call of the IP would end it.
                 if of_all
                     && self.ips.contains_key(&name)
-                    && self.outage_lasts(name.clone(), action, error.outcome, said, now)
+                    && self.outage_lasts(name.clone(), action, error.outcome, message, now)
                 {
                     return Affected::All;
                 }
             }
         }
-        let mut touched = BTreeSet::from([name]);
+        let mut affected = BTreeSet::from([name]);
         if let Some(interface) = left {
-            touched.extend(self.affected_by_room(&interface));
+            affected.extend(self.affected_by_room(&interface));
         }
-        Affected::of(touched)
+        Affected::of(affected)
     }
 }
 

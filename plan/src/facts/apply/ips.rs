@@ -42,11 +42,11 @@ impl Facts {
             memory.failures.call_is_over();
             memory.taken.clear();
         }
-        let wish_changed = known.is_none_or(|before| before.desired != ip.desired);
-        let seen = memory.edit_seen.filter(|_| !wish_changed);
+        let desired_changed = known.is_none_or(|before| before.desired != ip.desired);
+        let seen = memory.edit_seen.filter(|_| !desired_changed);
         let edited = ip.is_edited_while_held() && seen.is_none();
         memory.edit_seen = ip.is_edited_while_held().then_some(seen.unwrap_or(now));
-        let came_to = before.and_then(Ip::unfinished_for).cloned();
+        let pending_before = before.and_then(Ip::unfinished_for).cloned();
         memory.adopted = None;
         memory.claim_changed(known, &ip, now);
         memory.failures.end_backoff(now);
@@ -55,7 +55,7 @@ impl Facts {
         let absent = self.missing_holders.get(&name);
         let missed = absent.filter(|(uid, _)| Some(uid) == holder).cloned();
         self.clear_missing_holder(&name);
-        let comes_to = ip.unfinished_for().cloned();
+        let pending_now = ip.unfinished_for().cloned();
         self.uncount_pending(&name);
         if let Some(interface) = ip.unfinished_for() {
             self.pending_by_interface
@@ -68,7 +68,7 @@ impl Facts {
         if let Some(before) = self.ips.insert(name.clone(), ip) {
             self.note_unexplained(&before, now);
         }
-        let freed = if wish_changed {
+        let freed = if desired_changed {
             self.reserve_ended(&name)
         } else {
             Affected::Nothing
@@ -81,13 +81,13 @@ impl Facts {
         if let Some((uid, since)) = missed {
             self.set_missing_holder(&name, uid, since);
         }
-        let mut touched = BTreeSet::from([name]);
-        if came_to != comes_to {
-            for interface in came_to.iter().chain(&comes_to) {
-                touched.extend(self.affected_by_room(interface));
+        let mut affected = BTreeSet::from([name]);
+        if pending_before != pending_now {
+            for interface in pending_before.iter().chain(&pending_now) {
+                affected.extend(self.affected_by_room(interface));
             }
         }
-        Affected::of(touched).and(freed)
+        Affected::of(affected).and(freed)
     }
 
     pub(super) fn see_unreadable(&mut self, ip: UnreadableIp, now: Instant) -> Affected {
@@ -131,9 +131,9 @@ impl Facts {
         self.note_unexplained(&gone, now);
         // Others can wait for its address, or for an earlier address that is still reserved for it after an edit.
         let reserved = self.reservations.of_parent(&gone.name);
-        let mut touched = self.affected_by_freed(gone.addresses().chain(reserved));
-        touched.insert(gone.name);
-        Affected::Several(touched)
+        let mut affected = self.affected_by_freed(gone.addresses().chain(reserved));
+        affected.insert(gone.name);
+        Affected::Several(affected)
     }
 
     pub(super) fn set_missing_holder(&mut self, name: &IpName, uid: PodUid, since: Instant) {

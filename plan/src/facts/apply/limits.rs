@@ -14,7 +14,7 @@ use crate::outcome::Outcome;
 use crate::time::Instant;
 
 /// Wait after a request that failed for another reason than an unknown type.
-const AGAIN: Duration = Duration::from_mins(1);
+const RETRY_DELAY: Duration = Duration::from_mins(1);
 
 /// Wait before a type is requested again that EC2 does not know. Until then, EC2 decides whether there is room.
 const UNKNOWN_AGAIN: Duration = Duration::from_hours(1);
@@ -41,7 +41,7 @@ impl Facts {
                     at_once: 1,
                 },
                 _ => LimitUnanswered {
-                    again: now.plus(AGAIN),
+                    again: now.plus(RETRY_DELAY),
                     at_once,
                 },
             };

@@ -47,13 +47,13 @@ impl Facts {
             back_since,
         };
         let before = self.nodes.insert(name.clone(), seen);
-        let touched = self.affected_by_node(&name, before.as_ref());
-        for ip in &touched {
+        let affected = self.affected_by_node(&name, before.as_ref());
+        for ip in &affected {
             if let Some(memory) = self.memory.get_mut(ip) {
                 memory.failures.end_backoff(now);
             }
         }
-        Affected::Several(touched)
+        Affected::Several(affected)
     }
 
     /// A question to EC2 about the instance of a Node has ended.

@@ -64,7 +64,7 @@ impl Facts {
             .node
             .as_ref()
             .map(|_| before.and_then(|before| before.bound_since).unwrap_or(now));
-        let mut touched = self.affected_by_pod(&pod);
+        let mut affected = self.affected_by_pod(&pod);
         if let Some(before) = before {
             self.index.remove_pod(&before.pod);
         }
@@ -73,11 +73,11 @@ impl Facts {
         {
             self.pods_of.remove(&label, &pod.uid);
             // The IP of the former label is affected too.
-            touched.insert(label);
+            affected.insert(label);
         }
         let Some(label) = pod.label.clone() else {
             self.pods.remove(&pod.uid);
-            return Affected::of(touched);
+            return Affected::of(affected);
         };
         self.index.add_pod(&pod);
         self.pods_of.insert(label.clone(), pod.uid.clone());
@@ -94,7 +94,7 @@ impl Facts {
         if let Some(memory) = self.memory.get_mut(&label) {
             memory.failures.end_backoff(now);
         }
-        Affected::of(touched)
+        Affected::of(affected)
     }
 
     /// The label of the pod was removed by a write that was begun then.

@@ -26,7 +26,7 @@ impl Facts {
     pub(super) fn read(&mut self, fact: Fact, begun: Instant, now: Instant) -> Affected {
         self.forget_what_is_old(now);
         let waited = self.read_succeeded(&fact);
-        let mut touched = Affected::Nothing;
+        let mut affected = Affected::Nothing;
         match fact {
             // The IP that asked is reconciled again, and asks again.
             Fact::PodRead(key, pod) if self.shown_since(&key, pod.as_ref(), begun) => {}
@@ -36,7 +36,7 @@ impl Facts {
             Fact::PodRead(key, pod) => {
                 match &pod {
                     Some(pod) if self.pods.contains_key(&pod.uid) => {
-                        touched = self.see_pod(pod.clone(), now);
+                        affected = self.see_pod(pod.clone(), now);
                     }
                     _ => {}
                 }
@@ -45,12 +45,12 @@ impl Facts {
                 let called = self.index.pods_called(&key).filter(another);
                 let gone: Vec<PodUid> = called.cloned().collect();
                 for uid in gone {
-                    touched = touched.and(self.lose_pod(&uid));
+                    affected = affected.and(self.lose_pod(&uid));
                 }
                 self.note_absence(&key, pod.as_ref(), begun);
                 // The pod can have been read for another IP.
                 let naming = self.index.ips_naming(&key).cloned().collect();
-                touched = touched.and(Affected::of(naming));
+                affected = affected.and(Affected::of(naming));
                 // The watch can have shown a newer version before the answer: the known pod is never older.
                 let newest = pod.map(|pod| {
                     let seen = self.pods.get(&pod.uid);
@@ -58,9 +58,9 @@ impl Facts {
                 });
                 self.reads.pods.insert(key, Answered::new(begun, newest));
             }
-            Fact::IpRead(_, Some(ip)) => touched = self.see_read(ip, begun, now),
+            Fact::IpRead(_, Some(ip)) => affected = self.see_read(ip, begun, now),
             Fact::IpRead(name, None) if self.is_of_known(&name, begun) => {
-                touched = self.lose_ip(&name, now);
+                affected = self.lose_ip(&name, now);
                 // A watch that lags can show it again, in any earlier state.
                 self.missed.insert(name.clone(), now);
                 self.reads.ips.insert(name, Answered::new(begun, None));
@@ -75,11 +75,11 @@ impl Facts {
             }
             Fact::IpsRead(ips) => {
                 for ip in ips {
-                    touched = touched.and(self.see_read(ip, begun, now));
+                    affected = affected.and(self.see_read(ip, begun, now));
                 }
             }
             Fact::NodeRead(name, node) => {
-                touched = match node {
+                affected = match node {
                     Some(node) => self.see_node(node, now),
                     None => self.lose_node(&name, now),
                 };
@@ -88,11 +88,11 @@ impl Facts {
             Fact::ReservationRead(address, reservation) => {
                 match &reservation {
                     None => {
-                        touched = self.lose_reservation(address);
+                        affected = self.lose_reservation(address);
                     }
                     // The watch will show it too; until then this answer is used.
                     Some(found) if found.managed => {
-                        touched = self.see_reservation(found.clone(), now);
+                        affected = self.see_reservation(found.clone(), now);
                     }
                     Some(_) => {}
                 }
@@ -106,13 +106,13 @@ impl Facts {
                     .reservations
                     .insert(address, Answered::new(begun, reservation));
             }
-            Fact::ReservationsRead(uid, list) => touched = self.see_own(uid, list, begun),
-            Fact::ReplicaSetsRead(of, sets) => touched = self.see_replica_sets(of, sets, begun),
+            Fact::ReservationsRead(uid, list) => affected = self.see_own(uid, list, begun),
+            Fact::ReplicaSetsRead(of, sets) => affected = self.see_replica_sets(of, sets, begun),
             Fact::InstanceRead(id, state) => {
                 self.instances.insert(id, Answered::new(begun, state));
             }
-            Fact::ChecksRead(id, since) => touched = self.see_checks(id, since, begun),
-            Fact::ChecksFailed(outcome) => touched = self.checks_failed(outcome, now),
+            Fact::ChecksRead(id, since) => affected = self.see_checks(id, since, begun),
+            Fact::ChecksFailed(outcome) => affected = self.checks_failed(outcome, now),
             Fact::ReadFailed {
                 ip: name,
                 read,
@@ -129,7 +129,7 @@ impl Facts {
             }
             _ => {}
         }
-        touched.and(waited)
+        affected.and(waited)
     }
 
     /// True if this answer can be outdated: another pod of this name was shown since the read was begun. If that is the
@@ -165,14 +165,14 @@ impl Facts {
         // A read that was begun before the last write does not show the result of that write.
         let of_this_round = self.is_of_known(&name, begun);
         let read = IpRead::from(&ip);
-        let touched = self.see_ip(ip, now);
+        let affected = self.see_ip(ip, now);
         if let Some(memory) = self.memory.get_mut(&name).filter(|_| of_this_round) {
             memory.stale = false;
         }
         self.reads
             .ips
             .insert(name, Answered::new(begun, Some(read)));
-        touched
+        affected
     }
 
     /// True if this read of an IP was begun after the known IP was first seen and last written. Otherwise the result
@@ -213,7 +213,7 @@ impl Facts {
             _ => false,
         };
         let memory = &mut self.memory;
-        let mut touched = BTreeSet::new();
+        let mut affected = BTreeSet::new();
         self.reads.failed.retain(|name| {
             let Some(memory) = memory.get_mut(name) else {
                 return false;
@@ -221,11 +221,11 @@ impl Facts {
             memory.failures.read_succeeded(answered);
             let waits = memory.failures.waits_to_read();
             if !waits {
-                touched.insert(name.clone());
+                affected.insert(name.clone());
             }
             waits
         });
-        Affected::of(touched)
+        Affected::of(affected)
     }
 
     /// Notes holders that a quorum read did not find. Those whose end was not seen count for the brake.

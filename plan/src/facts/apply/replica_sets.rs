@@ -30,7 +30,7 @@ impl Facts {
             .chain(sets.iter().map(|set| &set.uid))
             .flat_map(|set| self.index.pods_of_set(set));
         let labels = of_sets.filter_map(|uid| self.pods.get(uid)?.pod.label.clone());
-        let touched = Affected::of(labels.collect());
+        let affected = Affected::of(labels.collect());
         for uid in before {
             self.forget_replica_set(&uid);
         }
@@ -44,7 +44,7 @@ impl Facts {
             self.replica_sets
                 .insert(set.uid.clone(), Answered::new(begun, set));
         }
-        touched
+        affected
     }
 
     fn forget_replica_set(&mut self, uid: &ReplicaSetUid) {

@@ -17,8 +17,8 @@ impl Facts {
         }) {
             return Affected::Nothing;
         }
-        let mut touched = self.affected_by_reservation(&reservation);
-        for name in &touched {
+        let mut affected = self.affected_by_reservation(&reservation);
+        for name in &affected {
             if let Some(memory) = self.memory.get_mut(name) {
                 memory.failures.end_backoff(now);
                 // The reservation can have been written for a version of the IP that was not read yet.
@@ -26,10 +26,10 @@ impl Facts {
             }
         }
         if let Some(before) = before {
-            touched.extend(self.affected_by_reservation(before));
+            affected.extend(self.affected_by_reservation(before));
         }
         self.reservations.insert(reservation);
-        Affected::of(touched)
+        Affected::of(affected)
     }
 
     /// Applies the list of all reservations of an IP.
@@ -57,18 +57,18 @@ impl Facts {
     /// Removes a reservation. Affects its IP, and the IPs that can get the address now, including those that found it
     /// taken by an owner that no watch shows.
     pub(super) fn lose_reservation(&mut self, address: Address) -> Affected {
-        let mut touched = BTreeSet::new();
+        let mut affected = BTreeSet::new();
         let waiting = self.affected_by_freed([address].into_iter());
         for name in &waiting {
             let memory = self.memory.get_mut(name);
             if memory.is_some_and(|memory| memory.taken.remove(&address).is_some()) {
-                touched.insert(name.clone());
+                affected.insert(name.clone());
             }
         }
         if let Some(gone) = self.reservations.remove(address) {
-            touched.extend(self.affected_by_reservation(&gone));
-            touched.extend(waiting);
+            affected.extend(self.affected_by_reservation(&gone));
+            affected.extend(waiting);
         }
-        Affected::of(touched)
+        Affected::of(affected)
     }
 }

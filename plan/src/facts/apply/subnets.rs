@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::super::location::OfInterest;
-use super::super::subnet::SECOND_LOOK;
+use super::super::subnet::SECOND_INVENTORY_DELAY;
 use super::super::{Affected, Facts, Inventory};
 use super::changed;
 use crate::cloud::{Interface, Subnet};
@@ -22,14 +22,14 @@ impl Facts {
         let same = subnet.cidrs == seen.cidrs && subnet.cni == seen.cni;
         subnet.cidrs = seen.cidrs;
         subnet.cni = seen.cni;
-        let touched = changed(!same);
+        let affected = changed(!same);
         if unknown {
             subnet.read_failed(id, None, now);
         } else {
             subnet.unread = None;
             subnet.unread_for = None;
         }
-        touched
+        affected
     }
 
     /// Removes the facts of subnets that no block names any more.
@@ -83,7 +83,7 @@ impl Facts {
         let any = self.ips.values().any(displaced);
         if let Some(subnet) = self.subnets.get_mut(id).filter(|_| any) {
             let after = provable.plus(Duration::from_millis(1));
-            subnet.want(after.max(begun.plus(SECOND_LOOK)));
+            subnet.want(after.max(begun.plus(SECOND_INVENTORY_DELAY)));
         }
     }
 

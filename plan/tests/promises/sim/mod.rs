@@ -2,6 +2,7 @@
 //! watches, reads and inventories. The safety rules are asserted after every step.
 
 mod act;
+mod affected;
 mod changes;
 mod ec2;
 mod expect;
@@ -12,7 +13,6 @@ mod pods;
 mod rules;
 mod run;
 mod steps;
-mod touched;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -42,7 +42,7 @@ pub struct Controller {
     pub engine: Engine,
     shown: Shown,
     /// IPs that needed no step, and when they are due again.
-    rests: BTreeMap<IpName, Option<Instant>>,
+    idle: BTreeMap<IpName, Option<Instant>>,
     /// Kinds whose watch shows nothing now.
     pub stuck: BTreeSet<Kind>,
 }
@@ -111,7 +111,7 @@ impl Controller {
         Self {
             engine,
             shown: Shown::default(),
-            rests: BTreeMap::new(),
+            idle: BTreeMap::new(),
             stuck: BTreeSet::new(),
         }
     }
@@ -175,7 +175,7 @@ impl Sim {
         let now = self.now;
         self.controllers[controller].lead(false, now);
         self.controllers[controller].lead(true, now);
-        self.controllers[controller].rests.clear();
+        self.controllers[controller].idle.clear();
     }
 
     pub fn note(&mut self, what: impl Into<String>) {

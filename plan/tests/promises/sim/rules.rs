@@ -256,7 +256,7 @@ impl Sim {
             .written
             .insert((controller, name.clone()), self.now);
         let mut saying: BTreeMap<&IpUid, Vec<&PodUid>> = BTreeMap::new();
-        for pod in self.kube.pods.values().filter(|pod| pod.says_attached()) {
+        for pod in self.kube.pods.values().filter(|pod| pod.reports_attached()) {
             let ip = pod.ip.as_ref().expect("only an annotated pod gets True");
             saying.entry(ip).or_default().push(&pod.uid);
         }
@@ -267,6 +267,6 @@ impl Sim {
 
     /// The pods whose gate says that they have the address of this IP.
     pub fn saying_attached<'a>(&'a self, ip: &'a Ip) -> impl Iterator<Item = &'a Pod> {
-        self.kube.says_attached(ip)
+        self.kube.reports_attached(ip)
     }
 }

@@ -25,7 +25,7 @@ impl Sim {
         let mut again: Option<Instant> = nodes_again;
         for name in names {
             let asked = &mut self.controllers[controller];
-            let decision = asked.resting_decision(&name, self.now);
+            let decision = asked.idle_decision(&name, self.now);
             let decision = decision.unwrap_or_else(|| asked.facts().decide(&name, self.now));
             asked.decided(&name, &decision);
             let Decision {

@@ -22,20 +22,20 @@ fn an_unreadable_ip_gets_a_condition_and_the_rest_is_kept() {
     assert_eq!(known.name, IpName::from("partner-a"));
     assert_eq!(known.version, ResourceVersion(42));
     assert_eq!(
-        (known.problem.as_str(), known.says),
+        (known.problem.as_str(), known.report),
         ("it is garbage", UnreadableReport::Nothing)
     );
 
     let patch = unreadable_ip_patch(&broken, "mend it", &at(7)).unwrap();
-    let said = json!({"type": "Ready", "status": "False", "reason": "Invalid", "message": "mend it",
+    let reported = json!({"type": "Ready", "status": "False", "reason": "Invalid", "message": "mend it",
         "observedGeneration": 3, "lastTransitionTime": "1970-01-01T00:00:07Z"});
-    assert_eq!(patch, json!({"status": {"conditions": [theirs, said]}}));
+    assert_eq!(patch, json!({"status": {"conditions": [theirs, reported]}}));
 
     // The state after the report. An equal report changes nothing.
-    let after = with(&json!({"address": "garbage", "conditions": [theirs, said]}));
+    let after = with(&json!({"address": "garbage", "conditions": [theirs, reported]}));
     let known = unreadable_ip(&after, String::new()).unwrap();
     assert_eq!(
-        known.says,
+        known.report,
         UnreadableReport::Unreadable("mend it".to_owned())
     );
     assert_eq!(unreadable_ip_patch(&after, "mend it", &at(9)), Some(patch));
@@ -46,8 +46,8 @@ fn a_status_that_is_not_an_object_is_kept() {
     let broken = with(&json!("a text"));
     assert!(ip(&broken).is_err());
     assert_eq!(
-        unreadable_ip(&broken, String::new()).unwrap().says,
-        UnreadableReport::Mute
+        unreadable_ip(&broken, String::new()).unwrap().report,
+        UnreadableReport::NotWritable
     );
     assert_eq!(unreadable_ip_patch(&broken, "mend it", &at(7)), None);
 }

@@ -22,7 +22,7 @@ struct Followed {
     revision: Revision,
     /// The version that the API server gives to the next list.
     now: Arc<AtomicU64>,
-    told: mpsc::Receiver<Fact>,
+    reported: mpsc::Receiver<Fact>,
     /// Notified when the watch has to be restarted.
     set_back: Arc<Notify>,
     /// The version that the engine was told last.
@@ -39,14 +39,14 @@ impl Followed {
                 "metadata": {"resourceVersion": version}, "items": []});
             (200, list)
         });
-        let (facts, told) = mpsc::channel(16);
+        let (facts, reported) = mpsc::channel(16);
         let shown = WatchedKind::of(Kind::Ip, &Apis::new(client));
         let set_back = Arc::new(Notify::new());
         Self {
             version: ListVersion::new(shown, facts, Arc::clone(&set_back), Metrics::new()),
             revision: Revision::default(),
             now,
-            told,
+            reported,
             set_back,
             last: ResourceVersion(0),
         }
@@ -69,7 +69,7 @@ impl Followed {
     /// Counts as the engine does: each version that is lower than the one before it. The watch is restarted for each.
     fn restorations(&mut self) -> usize {
         let mut count = 0;
-        while let Ok(Fact::Listed(Kind::Ip, version)) = self.told.try_recv() {
+        while let Ok(Fact::Listed(Kind::Ip, version)) = self.reported.try_recv() {
             count += usize::from(version < self.last);
             self.last = version;
         }

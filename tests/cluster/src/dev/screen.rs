@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use mooring_cluster::{Cluster, Output, Probe, wait};
 
 /// The time before progress is shown.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PROGRESS_DELAY: Duration = Duration::from_secs(2);
 /// Interval of progress lines where the last line cannot be overwritten.
 const SIGN: Duration = Duration::from_secs(5);
 
@@ -96,12 +96,12 @@ impl Screen {
     pub(crate) async fn during<F: Future>(&self, sentence: &str, work: F) -> F::Output {
         let begin = Instant::now();
         let mut work = std::pin::pin!(work);
-        let mut next = PATIENCE;
+        let mut next = PROGRESS_DELAY;
         loop {
             let pause = next.saturating_sub(begin.elapsed());
             tokio::select! {
                 done = &mut work => {
-                    if self.terminal && begin.elapsed() >= PATIENCE {
+                    if self.terminal && begin.elapsed() >= PROGRESS_DELAY {
                         print!("\r\x1b[K");
                     }
                     return done;

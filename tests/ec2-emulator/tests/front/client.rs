@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::sleep;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// An emulator in this process, with a subnet and two interfaces.
 #[derive(Clone)]
@@ -173,8 +173,8 @@ pub async fn until<T, F: Future<Output = Result<T, Value>>>(what: &str, look: im
             Ok(found) => return found,
             Err(evidence) => {
                 assert!(
-                    begun.elapsed() < PATIENCE,
-                    "not {what} after {PATIENCE:?}: {evidence:#}"
+                    begun.elapsed() < TIMEOUT,
+                    "not {what} after {TIMEOUT:?}: {evidence:#}"
                 );
             }
         }

@@ -22,7 +22,7 @@ use crate::liveness::Liveness;
 use crate::milestone::Milestone;
 use crate::model::Configuration;
 use crate::shared::Shared;
-use crate::state::{History, PATIENCE, State};
+use crate::state::{CHOICE_TIMEOUT, History, State};
 use crate::world::controller::Controller;
 use crate::world::events::Event;
 
@@ -178,8 +178,8 @@ impl ConfigurationBuilder {
     /// Starts in the state where the world comes to rest without any event.
     fn at_rest(self) -> Configuration {
         self.begin(
-            |world, state| match Liveness::new().rest(&world.fixtures, &state) {
-                Ok(rest) => rest,
+            |world, state| match Liveness::new().final_state(&world.fixtures, &state) {
+                Ok(last) => last,
                 Err(why) => panic!("{why}"),
             },
         )
@@ -211,7 +211,7 @@ impl ConfigurationBuilder {
                 sets_unread: BTreeSet::new(),
                 manual,
                 detached: BTreeSet::new(),
-                missing_for: PATIENCE,
+                missing_for: CHOICE_TIMEOUT,
                 disturbed: self.controllers > 1 && !self.one_leads,
             },
             milestone: None,

@@ -11,7 +11,7 @@ use mooring_world::queries::is_well;
 use super::{Broken, Rule, require};
 use crate::fixtures::Fixtures;
 use crate::shared::Shared;
-use crate::state::{PATIENCE, State};
+use crate::state::{CHOICE_TIMEOUT, State};
 
 /// A claim for another pod, when it is sent: the facts that its sender has received allow this pod.
 pub fn chosen(
@@ -56,7 +56,8 @@ pub fn chosen(
     let older = kube.replica_sets.values().any(|other| {
         other.deployment == set.deployment && other.replicas > 0 && other.revision < set.revision
     });
-    let broken = older && !winner.ready_to_take_over() && state.history.missing_for < PATIENCE;
+    let broken =
+        older && !winner.ready_to_take_over() && state.history.missing_for < CHOICE_TIMEOUT;
     require(!broken, Rule::Holder, || {
         format!("{} is of a revision that is not ready", next.pod)
     })

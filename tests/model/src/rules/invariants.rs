@@ -18,7 +18,7 @@ pub fn reserved(kube: &Kube, address: Ipv4Addr, uid: &IpUid) -> bool {
 pub fn invariants(state: &State) -> Result<(), Broken> {
     let kube = &state.kube;
     for ip in kube.ips.values() {
-        let attached: Vec<_> = kube.says_attached(ip).map(|pod| &pod.uid).collect();
+        let attached: Vec<_> = kube.reports_attached(ip).map(|pod| &pod.uid).collect();
         require(attached.len() <= 1, Rule::S1, || {
             format!("{attached:?} say that they have {}", ip.name)
         })?;

@@ -60,7 +60,11 @@ pub fn call(state: &State, fixtures: &Fixtures, ip: &Ip, call: &Call) -> Result<
         .get(&ip.name)
         .filter(|now| now.status.claim == ip.status.claim && now.uid == ip.uid);
     if let Some(now) = now.filter(|now| now.status.address == Some(address)) {
-        let attached: Vec<_> = state.kube.says_attached(now).map(|pod| &pod.uid).collect();
+        let attached: Vec<_> = state
+            .kube
+            .reports_attached(now)
+            .map(|pod| &pod.uid)
+            .collect();
         require(attached.is_empty(), Rule::S1, || {
             format!("{call:?} while {attached:?} say that they have it")
         })?;

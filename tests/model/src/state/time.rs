@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{MAX_DELAY, PATIENCE, State};
+use super::{CHOICE_TIMEOUT, MAX_DELAY, State};
 use crate::world::clock::NOW;
 use crate::world::controller::Controller;
 
@@ -40,7 +40,7 @@ impl State {
         });
         self.late = older.filter(|late| late.age < MAX_DELAY).collect();
         let missing = self.history.missing_for + length.as_secs();
-        self.history.missing_for = missing.min(PATIENCE);
+        self.history.missing_for = missing.min(CHOICE_TIMEOUT);
     }
 
     /// Time passes until a controller has a step.

@@ -47,7 +47,7 @@ use state::{Answer, State};
 pub use store::Snapshot;
 
 /// A connection without data for this time is closed, as in the clients of Mooring.
-const SILENCE: Duration = Duration::from_secs(55);
+const READ_TIMEOUT: Duration = Duration::from_secs(55);
 
 /// The server. Clones are cheap and share the same state.
 #[derive(Clone)]
@@ -82,15 +82,15 @@ impl ApiServer {
     /// A client of a user. It closes a silent connection after the same time as Mooring.
     #[must_use]
     pub fn client(&self, user: &str) -> kube::Client {
-        self.client_with_silence(user, SILENCE)
+        self.client_with_read_timeout(user, READ_TIMEOUT)
     }
 
     /// A client that closes a connection without data for this time.
     #[must_use]
-    pub fn client_with_silence(&self, user: &str, silence: Duration) -> kube::Client {
+    pub fn client_with_read_timeout(&self, user: &str, read_timeout: Duration) -> kube::Client {
         let (server, user) = (self.clone(), user.to_owned());
         let service = tower::service_fn(move |request| {
-            service::serve(server.clone(), user.clone(), silence, request)
+            service::serve(server.clone(), user.clone(), read_timeout, request)
         });
         kube::Client::new(service, "default")
     }

@@ -22,21 +22,21 @@ type Sent = Response<UnsyncBoxBody<Bytes, io::Error>>;
 pub(super) async fn serve(
     server: ApiServer,
     user: String,
-    silence: Duration,
+    read_timeout: Duration,
     request: http::Request<Body>,
 ) -> io::Result<Sent> {
     let (parts, body) = request.into_parts();
     let body = body.collect_bytes().await.map_err(io::Error::other)?;
     let Some(request) = Request::parse(&user, &parts, &body) else {
-        return Ok(sent(&server, Refusal::nowhere().into(), silence));
+        return Ok(sent(&server, Refusal::nowhere().into(), read_timeout));
     };
-    let handled = handle(&server, request, silence);
-    tokio::time::timeout(silence, handled)
+    let handled = handle(&server, request, read_timeout);
+    tokio::time::timeout(read_timeout, handled)
         .await
         .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
-async fn handle(server: &ApiServer, request: Request, silence: Duration) -> io::Result<Sent> {
+async fn handle(server: &ApiServer, request: Request, read_timeout: Duration) -> io::Result<Sent> {
     let (request, fate) = server.arrive(request);
     let sequence = request.info.sequence;
     let refused = |code| Answer::from(Refusal::new(code, "the request was made to fail"));
@@ -70,17 +70,17 @@ async fn handle(server: &ApiServer, request: Request, silence: Duration) -> io::
         Fate::Hang => std::future::pending().await,
     };
     server.answered(sequence);
-    Ok(sent(server, answer, silence))
+    Ok(sent(server, answer, read_timeout))
 }
 
-fn sent(server: &ApiServer, answer: Answer, silence: Duration) -> Sent {
+fn sent(server: &ApiServer, answer: Answer, read_timeout: Duration) -> Sent {
     let (code, body) = match answer {
         Answer::Text { code, text } => {
             let body = Full::new(Bytes::from(text)).map_err(|never| match never {});
             (code, body.boxed_unsync())
         }
         Answer::Watch(start) => {
-            let watch = Watch::new(server, start, silence);
+            let watch = Watch::new(server, start, read_timeout);
             let events = futures::stream::unfold(watch, async |mut watch| {
                 let next = watch.next().await?;
                 Some((next.map(http_body::Frame::data), watch))

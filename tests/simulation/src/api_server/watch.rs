@@ -36,7 +36,7 @@ pub(super) struct Watch {
     ends: Instant,
     bookmark: Option<Instant>,
     /// The client closes a connection without data for this time.
-    silence: Duration,
+    read_timeout: Duration,
     last: Instant,
     over: bool,
 }
@@ -50,7 +50,7 @@ enum Turn {
 }
 
 impl Watch {
-    pub(super) fn new(server: &ApiServer, start: Start, silence: Duration) -> Self {
+    pub(super) fn new(server: &ApiServer, start: Start, read_timeout: Duration) -> Self {
         let now = Instant::now();
         let ends = now + Duration::from_secs(start.seconds.unwrap_or(LASTS));
         let mut state = unlocked(&server.inner.state);
@@ -64,7 +64,7 @@ impl Watch {
             queue: VecDeque::new(),
             ends,
             bookmark: None,
-            silence,
+            read_timeout,
             last: now,
             over: false,
             start,
@@ -136,7 +136,7 @@ impl Watch {
         let server = self.server.clone();
         let state = unlocked(&server.inner.state);
         let now = Instant::now();
-        let broken = self.last + self.silence;
+        let broken = self.last + self.read_timeout;
         if state.era != self.era {
             return Turn::End;
         }

@@ -7,7 +7,7 @@ use super::refusal::Refusal;
 use super::schema;
 
 /// The fields that only the server sets.
-const KEPT: [&str; 5] = [
+const SERVER_FIELDS: [&str; 5] = [
     "uid",
     "creationTimestamp",
     "deletionTimestamp",
@@ -28,7 +28,7 @@ pub(super) fn created(kind: &Kind, mut object: Value, uid: &str, now: &str) -> V
     object["apiVersion"] = json!(kind.api_version());
     object["kind"] = json!(kind.name);
     let meta = &mut object["metadata"];
-    for name in KEPT {
+    for name in SERVER_FIELDS {
         remove(meta, name);
     }
     meta["uid"] = json!(uid);
@@ -74,7 +74,7 @@ pub(super) fn updated(
     for field in ["apiVersion", "kind"] {
         after[field] = before[field].clone();
     }
-    for field in KEPT
+    for field in SERVER_FIELDS
         .into_iter()
         .chain(["name", "namespace", "resourceVersion"])
     {

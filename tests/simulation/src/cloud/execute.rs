@@ -34,7 +34,7 @@ struct Incoming {
 }
 
 /// After this time without an answer every client has stopped waiting.
-const SILENCE: Duration = Duration::from_hours(1);
+const CLIENT_TIMEOUT: Duration = Duration::from_hours(1);
 
 impl Cloud {
     /// Handles a call. The answer, if there is one, is sent over the channel.
@@ -121,7 +121,7 @@ impl Cloud {
                 tokio::select! {
                     biased;
                     () = waiting.closed() => {}
-                    () = sleep(SILENCE) => {}
+                    () = sleep(CLIENT_TIMEOUT) => {}
                 }
                 return Answer::Broken;
             }

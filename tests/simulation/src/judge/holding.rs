@@ -196,7 +196,7 @@ fn nowhere(
         Some((interface, put))
             if case.one_at_a_time
                 && case.within_bounds
-                && !was_touched(case, address, interface, put) =>
+                && !was_changed_since(case, address, interface, put) =>
         {
             Err(format!(
                 "S5: {} lets {address} go, which was put on {interface} and never taken off",
@@ -208,7 +208,7 @@ fn nowhere(
 }
 
 /// Whether a foreign client has changed the address since then.
-fn was_touched(case: &Case<'_>, address: Ipv4Addr, interface: &str, put: &Moment) -> bool {
+fn was_changed_since(case: &Case<'_>, address: Ipv4Addr, interface: &str, put: &Moment) -> bool {
     let mut later = case.foreign.iter().filter(|(at, _)| at.at >= put.at);
     later.any(|(_, change)| match change {
         Change::AssignPrivateIpAddresses { wanted, .. } => {

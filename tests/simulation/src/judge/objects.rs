@@ -23,7 +23,7 @@ pub(super) fn address(ip: &Value) -> &str {
 }
 
 /// Whether the gate of the pod is `True`.
-pub(super) fn says_attached(pod: &Value) -> bool {
+pub(super) fn reports_attached(pod: &Value) -> bool {
     let conditions = pod.pointer("/status/conditions").and_then(Value::as_array);
     conditions.is_some_and(|conditions| {
         conditions.iter().any(|one| {

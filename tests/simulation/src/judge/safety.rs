@@ -9,7 +9,7 @@ use ec2_emulator::wire::Action;
 use serde_json::Value;
 
 use super::Case;
-use super::objects::{address, explains, ip_of, says_attached, text};
+use super::objects::{address, explains, ip_of, reports_attached, text};
 use super::replay::Replay;
 use crate::api_server::{Entry, Outcome, Verb};
 use crate::cloud::{BEYOND, Call, Execution};
@@ -21,7 +21,7 @@ type Verdict = Result<(), String>;
 pub(super) fn one_holder(replay: &Replay<'_>) -> Verdict {
     let mut by_ip: BTreeMap<&str, &str> = BTreeMap::new();
     let mut by_address: BTreeMap<&str, &str> = BTreeMap::new();
-    for (uid, pod) in replay.pods.iter().filter(|(_, pod)| says_attached(pod)) {
+    for (uid, pod) in replay.pods.iter().filter(|(_, pod)| reports_attached(pod)) {
         let ip = ip_of(pod);
         if let Some(other) = by_ip.insert(ip, uid) {
             return Err(format!(
@@ -49,7 +49,7 @@ pub(super) fn opens(entry: &Entry) -> bool {
     is_ours(&request.user)
         && request.resource == "pods"
         && request.subresource == "status"
-        && says_attached(&request.body)
+        && reports_attached(&request.body)
 }
 
 /// S3 and S1: status writes of Mooring, and its writes of a gate to `True`, are compare-and-swap.
@@ -168,7 +168,7 @@ fn silent(replay: &Replay<'_>, of: Ipv4Addr, call: &Call, when: &str) -> Verdict
     let of = of.to_string();
     let speaks = replay.pods.iter().find(|(_, pod)| {
         let ip: Option<&&Value> = replay.ips.get(ip_of(pod));
-        says_attached(pod) && ip.is_some_and(|ip| address(ip) == of)
+        reports_attached(pod) && ip.is_some_and(|ip| address(ip) == of)
     });
     match speaks {
         Some((uid, _)) => Err(format!(

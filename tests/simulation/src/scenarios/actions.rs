@@ -113,7 +113,8 @@ impl Actions {
                 self.then(world, 20, 90, Later::StrangersLeave);
             }
             18 | 19 => {
-                let names: Vec<(String, DesiredIp)> = world.wishes.clone().into_iter().collect();
+                let names: Vec<(String, DesiredIp)> =
+                    world.desired_ips.clone().into_iter().collect();
                 if let Some((name, desired)) = self.chance.pick(&names).cloned() {
                     let address = self.address(world, &desired.block);
                     world.edit(&name, address);
@@ -203,7 +204,7 @@ impl Actions {
     }
 
     fn on_ip(&mut self, world: &mut World, act: impl FnOnce(&mut World, &str)) {
-        let names: Vec<String> = world.wishes.keys().cloned().collect();
+        let names: Vec<String> = world.desired_ips.keys().cloned().collect();
         if let Some(name) = self.chance.pick(&names) {
             act(world, name);
         }

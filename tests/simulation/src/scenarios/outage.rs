@@ -91,11 +91,11 @@ pub(super) async fn run(simulation: &mut Simulation, seed: u64) -> Result<(), St
         ));
     }
     // New requests of users must wait.
-    let (rolled, touched) = (["ip-0", "ip-1", "ip-2"], ["ip-3", "ip-4", "ip-5"]);
+    let (rolled, restarted) = (["ip-0", "ip-1", "ip-2"], ["ip-3", "ip-4", "ip-5"]);
     for index in 0..rolled.len() {
         simulation.world.roll_out(index, false);
     }
-    for name in touched {
+    for name in restarted {
         simulation.world.restart_pods_of(name);
     }
     simulation.world.set_health("node-b", Health::Silent);
@@ -108,7 +108,7 @@ pub(super) async fn run(simulation: &mut Simulation, seed: u64) -> Result<(), St
     let mut changed = changed_since(simulation, sequence, &before);
     // For pods that are gone, the end may be written. Every other holder keeps its address, also on the unreachable
     // machine and during a rollout: without EC2 no address moves.
-    changed.retain(|name, _| !touched.contains(&name.as_str()));
+    changed.retain(|name, _| !restarted.contains(&name.as_str()));
     if !changed.is_empty() {
         return Err(format!("claims changed without a reason: {changed:?}"));
     }

@@ -7,7 +7,7 @@ use super::Simulation;
 use super::actions::{Actions, FULL, PUBLIC};
 use super::settle::settle;
 use crate::replicas::user;
-use crate::world::{KEPT, Kind, Range, World};
+use crate::world::{Kind, PRIMARY_IN_BLOCK, Range, World};
 
 /// The interval of the turns of the world.
 const TURN: Duration = Duration::from_millis(500);
@@ -37,7 +37,7 @@ fn make_blocks(world: &mut World) -> Vec<&'static str> {
     if world.shape.full {
         let range = Range {
             third: 1,
-            first: KEPT - 1,
+            first: PRIMARY_IN_BLOCK - 1,
             prefix: 30,
         };
         world.make_block(FULL, range);

@@ -81,8 +81,8 @@ impl World {
     /// Users no longer want an address of that block.
     pub fn empty_block(&mut self, block: &str) {
         let of = |desired: &DesiredIp| desired.block == block && !desired.deleting;
-        let wishes = self.wishes.iter().filter(|(_, desired)| of(desired));
-        let names: Vec<String> = wishes.map(|(name, _)| name.clone()).collect();
+        let desired_ips = self.desired_ips.iter().filter(|(_, desired)| of(desired));
+        let names: Vec<String> = desired_ips.map(|(name, _)| name.clone()).collect();
         for name in names {
             self.unwant(&name);
         }
@@ -114,7 +114,7 @@ impl World {
                     block: block.to_owned(),
                     deleting: false,
                 };
-                self.wishes.insert(name.to_owned(), desired);
+                self.desired_ips.insert(name.to_owned(), desired);
                 self.say(format!(
                     "IP {name} is wanted at {address:?}, reassign: {reassign}"
                 ));
@@ -140,7 +140,7 @@ impl World {
     /// A user no longer wants an IP.
     pub fn unwant(&mut self, name: &str) {
         self.cluster.delete("ips", "", name, None);
-        if let Some(desired) = self.wishes.get_mut(name) {
+        if let Some(desired) = self.desired_ips.get_mut(name) {
             desired.deleting = true;
         }
         self.say(format!("IP {name} is being deleted"));
@@ -153,15 +153,15 @@ impl World {
                 && !self.leaving.contains(&desired.block)
                 && self.cluster.get("ips", "", name).is_none()
         };
-        let wishes = self
-            .wishes
+        let desired_ips = self
+            .desired_ips
             .iter()
             .filter(|(name, desired)| gone(name, desired));
-        let gone: Vec<(String, String)> = wishes
+        let gone: Vec<(String, String)> = desired_ips
             .map(|(name, desired)| (name.clone(), desired.block.clone()))
             .collect();
         for (name, _) in &gone {
-            self.wishes.remove(name);
+            self.desired_ips.remove(name);
         }
         gone
     }

@@ -14,7 +14,7 @@ use crate::cloud::Cloud;
 pub const PLUGINS: RangeInclusive<u8> = 140..=190;
 
 /// The last byte of a primary address that is in a block.
-pub const KEPT: u8 = 65;
+pub const PRIMARY_IN_BLOCK: u8 = 65;
 
 /// The last bytes of the primary addresses of other interfaces. None is in a block.
 const FIRST_ADDRESSES: [RangeInclusive<u8>; 2] = [4..=31, 100..=127];
@@ -98,7 +98,10 @@ impl World {
         // The primary address of the first machine may be in a block: no other interface gets it.
         let in_block = self.shape.full && self.machines.is_empty() && description.is_empty();
         let first = FIRST_ADDRESSES.into_iter().flatten();
-        let lasts = in_block.then_some(KEPT).into_iter().chain(first);
+        let lasts = in_block
+            .then_some(PRIMARY_IN_BLOCK)
+            .into_iter()
+            .chain(first);
         let create = Change::CreateNetworkInterface {
             subnet: self.subnets[&third],
             address: self.free(third, lasts).next(),

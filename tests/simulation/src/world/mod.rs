@@ -28,7 +28,7 @@ use crate::log::Log;
 
 pub use addresses::{DesiredIp, Range};
 pub use cluster::Cluster;
-pub use interfaces::{KEPT, PLUGINS};
+pub use interfaces::{PLUGINS, PRIMARY_IN_BLOCK};
 pub use machines::{Health, Machine};
 pub use pod::Pod;
 pub use shape::Shape;
@@ -54,7 +54,7 @@ pub struct World {
     /// The workloads of the users.
     pub workloads: Vec<Workload>,
     /// The IPs that users want, by name.
-    pub wishes: BTreeMap<String, DesiredIp>,
+    pub desired_ips: BTreeMap<String, DesiredIp>,
     /// The blocks by name.
     pub blocks: BTreeMap<String, Range>,
     /// The blocks that were deleted, and will be created again.
@@ -88,7 +88,7 @@ impl World {
             machines: BTreeMap::new(),
             pods: BTreeMap::new(),
             workloads: Vec::new(),
-            wishes: BTreeMap::new(),
+            desired_ips: BTreeMap::new(),
             blocks: BTreeMap::new(),
             leaving: BTreeSet::new(),
             shape,

@@ -142,8 +142,8 @@ impl Play {
             Write::ReportUnreadable { message, .. } => {
                 let patch = read::unreadable_ip_patch(object, message, &time()).unwrap();
                 json_patch::merge(&mut object.data, &patch);
-                let says = read::unreadable_ip(object, String::new()).unwrap().says;
-                assert_eq!(says, UnreadableReport::Unreadable(message.clone()));
+                let report = read::unreadable_ip(object, String::new()).unwrap().report;
+                assert_eq!(report, UnreadableReport::Unreadable(message.clone()));
             }
             _ => return None,
         }

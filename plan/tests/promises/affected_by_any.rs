@@ -1,5 +1,5 @@
 //! Random events of several IPs: the controllers assert for every fact that each IP whose decision changes is affected
-//! (`sim/touched.rs`). In a world of thousands of IPs, only few are affected.
+//! (`sim/affected.rs`). In a world of thousands of IPs, only few are affected.
 //! Rule: R1.4.
 
 use std::time::Duration;
@@ -9,7 +9,7 @@ use mooring_plan::objects::{BlockStatus, Namespaces, Node};
 use mooring_world::attached::{ip_name, node_name, pod_key};
 use proptest::prelude::*;
 
-use crate::crowd::{Crowd, POD, block};
+use crate::many_ips::{ManyIps, POD, block};
 use crate::sim::Sim;
 
 const IPS: [&str; 5] = ["partner", "b", "c", "d", "e"];
@@ -161,46 +161,46 @@ fn none() -> Affected {
 }
 
 /// 2,000 IPs, 40 on each of 50 nodes.
-fn crowd() -> Crowd {
-    Crowd::at_rest(2_000, 50)
+fn many_ips() -> ManyIps {
+    ManyIps::at_rest(2_000, 50)
 }
 
 #[test]
 fn a_node_affects_the_ips_on_it() {
-    let mut crowd = crowd();
+    let mut many_ips = many_ips();
     let mut away = |ready| {
-        let known = crowd.nodes[&node_name(7)].clone();
-        crowd.tell(Fact::Node(Node { ready, ..known }))
+        let known = many_ips.nodes[&node_name(7)].clone();
+        many_ips.tell(Fact::Node(Node { ready, ..known }))
     };
     let there = || several((0..2_000).filter(|number| number % 50 == 7));
     assert_eq!(away(false), there());
     assert_eq!(away(false), Affected::Nothing, "as is known");
     assert_eq!(away(true), there());
-    assert_eq!(crowd.tell(Fact::NodeGone(node_name(7))), there());
+    assert_eq!(many_ips.tell(Fact::NodeGone(node_name(7))), there());
     let decided = there();
-    let Affected::Several(touched) = decided else {
+    let Affected::Several(affected) = decided else {
         unreachable!()
     };
-    assert_eq!(touched.len(), 40);
-    crowd.node(50);
-    let without_waiting_ips = crowd.tell(Fact::NodeGone(node_name(50)));
+    assert_eq!(affected.len(), 40);
+    many_ips.node(50);
+    let without_waiting_ips = many_ips.tell(Fact::NodeGone(node_name(50)));
     assert_eq!(without_waiting_ips, none());
 }
 
 #[test]
 fn an_inventory_affects_the_ips_that_it_shows_elsewhere() {
-    let mut crowd = crowd();
-    assert_eq!(crowd.look(), none(), "nothing has changed");
+    let mut many_ips = many_ips();
+    assert_eq!(many_ips.look(), none(), "nothing has changed");
     let (from, to) = ("eni-0003".into(), "eni-0004".into());
     let mut put = |ip: u32, on: &mooring_plan::names::InterfaceId, there: bool| {
-        let address = crowd
+        let address = many_ips
             .facts
             .ip(&ip_name(ip))
             .unwrap()
             .status
             .address
             .unwrap();
-        let addresses = &mut crowd.interfaces.get_mut(on).unwrap().addresses;
+        let addresses = &mut many_ips.interfaces.get_mut(on).unwrap().addresses;
         if there {
             addresses.insert(address);
         } else {
@@ -210,46 +210,49 @@ fn an_inventory_affects_the_ips_that_it_shows_elsewhere() {
     put(3, &from, false);
     put(53, &from, false);
     put(53, &to, true);
-    assert_eq!(crowd.look(), several([3, 53]));
-    assert_eq!(crowd.look(), several([3, 53]), "they are not at rest");
+    assert_eq!(many_ips.look(), several([3, 53]));
+    assert_eq!(many_ips.look(), several([3, 53]), "they are not at rest");
     // The ENI of a whole node disappears.
-    let mut crowd = self::crowd();
-    crowd.interfaces.remove(&"eni-0009".into());
+    let mut many_ips = self::many_ips();
+    many_ips.interfaces.remove(&"eni-0009".into());
     assert_eq!(
-        crowd.look(),
+        many_ips.look(),
         several((0..2_000).filter(|number| number % 50 == 9))
     );
 }
 
 #[test]
 fn the_spec_of_a_block_affects_its_ips_and_its_status_none() {
-    let mut crowd = crowd();
+    let mut many_ips = many_ips();
     let mut known = block();
     known.status = BlockStatus {
         free: 7,
         ..BlockStatus::default()
     };
-    assert_eq!(crowd.tell(Fact::Block(known.clone())), none());
-    assert_eq!(crowd.tell(Fact::Block(known.clone())), Affected::Nothing);
+    assert_eq!(many_ips.tell(Fact::Block(known.clone())), none());
+    assert_eq!(many_ips.tell(Fact::Block(known.clone())), Affected::Nothing);
     let mut other = block();
     other.name = "other".into();
     assert_eq!(
-        crowd.tell(Fact::Block(other)),
+        many_ips.tell(Fact::Block(other)),
         none(),
         "they have what they want"
     );
     if let Ok(spec) = &mut known.spec {
         spec.failover_after = Duration::from_mins(1);
     }
-    assert_eq!(crowd.tell(Fact::Block(known)), several(0..2_000));
+    assert_eq!(many_ips.tell(Fact::Block(known)), several(0..2_000));
 }
 
 #[test]
 fn a_deletion_affects_all_related_ips_and_no_other() {
-    let mut crowd = crowd();
-    let (name, uid) = (ip_name(5), crowd.facts.ip(&ip_name(5)).unwrap().uid.clone());
+    let mut many_ips = many_ips();
+    let (name, uid) = (
+        ip_name(5),
+        many_ips.facts.ip(&ip_name(5)).unwrap().uid.clone(),
+    );
     let one = |number| Affected::One(ip_name(number));
     let gone = Fact::PodRead(pod_key(POD, 9), None);
-    assert_eq!(crowd.tell(gone), one(9));
-    assert_eq!(crowd.tell(Fact::IpGone(name, uid)), several([5]));
+    assert_eq!(many_ips.tell(gone), one(9));
+    assert_eq!(many_ips.tell(Fact::IpGone(name, uid)), several([5]));
 }

@@ -103,14 +103,14 @@ fn a_reservation_affects_its_ip_by_label_owner_or_reference() {
     };
     let fact = Fact::Reservation(stripped.clone());
     let mut facts = sim.controllers[0].facts().clone();
-    let touched = facts.apply(fact, sim.now, sim.now);
-    assert_eq!(touched, partner(), "it was its until now");
+    let affected = facts.apply(fact, sim.now, sim.now);
+    assert_eq!(affected, partner(), "it was its until now");
     let nobodys = Reservation {
         address: address("203.0.113.66"),
         ..stripped
     };
     let other = IpUid::from("another");
-    for (reservation, touched) in [
+    for (reservation, affected) in [
         (nobodys.clone(), Affected::Nothing),
         (
             Reservation {
@@ -149,7 +149,7 @@ fn a_reservation_affects_its_ip_by_label_owner_or_reference() {
             version,
             ..reservation
         });
-        assert_eq!(facts.apply(fact, sim.now, sim.now), touched, "{said}");
+        assert_eq!(facts.apply(fact, sim.now, sim.now), affected, "{said}");
     }
 }
 

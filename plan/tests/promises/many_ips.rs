@@ -19,7 +19,7 @@ const INTERVAL: Duration = Duration::from_mins(1);
 pub const POD: &str = "pod";
 
 /// The facts, and the objects behind them.
-pub struct Crowd {
+pub struct ManyIps {
     pub facts: Facts,
     pub now: Instant,
     pub interfaces: BTreeMap<InterfaceId, Interface>,
@@ -30,35 +30,35 @@ pub fn subnet() -> SubnetId {
     SubnetId::from(SUBNET)
 }
 
-impl Crowd {
+impl ManyIps {
     /// Creates `ips` IPs on `nodes` nodes.
     pub fn at_rest(ips: u32, nodes: u32) -> Self {
         let settings = Settings {
             inventory_interval: INTERVAL,
         };
-        let mut crowd = Self {
+        let mut many_ips = Self {
             facts: Facts::new(settings),
             now: Instant::from_secs(1000),
             interfaces: BTreeMap::new(),
             nodes: BTreeMap::new(),
         };
-        crowd.tell(Fact::Block(block()));
+        many_ips.tell(Fact::Block(block()));
         let cidrs = vec!["10.0.0.0/8".parse().unwrap()];
-        crowd.tell(Fact::SubnetRead(subnet(), Subnet::untagged(cidrs)));
+        many_ips.tell(Fact::SubnetRead(subnet(), Subnet::untagged(cidrs)));
         for number in 0..nodes {
-            crowd.node(number);
+            many_ips.node(number);
         }
         for number in 0..ips {
-            crowd.held(number, number % nodes);
+            many_ips.held(number, number % nodes);
         }
         for kind in Kind::ALL {
-            crowd.tell(Fact::Synced(kind));
+            many_ips.tell(Fact::Synced(kind));
         }
-        crowd.look();
-        crowd.look();
-        crowd.look_at_all();
-        assert_eq!(crowd.look_at_all(), 0, "they are not at rest");
-        crowd
+        many_ips.look();
+        many_ips.look();
+        many_ips.look_at_all();
+        assert_eq!(many_ips.look_at_all(), 0, "they are not at rest");
+        many_ips
     }
 
     pub fn tell(&mut self, fact: Fact) -> Affected {

@@ -86,7 +86,7 @@ fn random(body: Body, seed: u64, time: Duration) {
             let file = file.display();
             panic!(
                 "input {tried} of seed {seed} breaks a promise of {}: the panic above says which. Replay it with\n  \
-                 MOORING_FUZZ_INPUT={file} cargo test --package mooring-fuzz --test whatever_comes one_input\n\
+                 MOORING_FUZZ_INPUT={file} cargo test --package mooring-fuzz --test random_bodies one_input\n\
                  and keep it, once mended, in tests/fuzz/corpus/{}",
                 body.name, body.name
             );

@@ -12,7 +12,7 @@ use crate::sim::Sim;
 const ADDRESS: &str = "203.0.113.10";
 
 /// A foreign client replaces the status of "partner", which pod "a" on n1 holds, with an empty one.
-fn wiped() -> Sim {
+fn status_lost() -> Sim {
     let mut sim = Sim::attached(&["n1", "n2"]);
     wipe(&mut sim);
     sim
@@ -39,7 +39,7 @@ fn is_denial(step: &Step) -> bool {
 
 #[test]
 fn the_pod_is_denied_first_and_the_remedy_is_reported() {
-    let mut sim = wiped();
+    let mut sim = status_lost();
     sim.settle();
     assert!(is_denial(first_change(&sim)), "{}", sim.story());
     assert_eq!(sim.saying_attached(sim.the_ip("partner")).count(), 0);
@@ -56,7 +56,7 @@ fn the_pod_is_denied_first_and_the_remedy_is_reported() {
 
 #[test]
 fn the_pod_is_denied_before_the_ip_is_deleted() {
-    let mut sim = wiped();
+    let mut sim = status_lost();
     sim.delete_ip("partner");
     sim.settle();
     assert!(is_denial(first_change(&sim)), "{}", sim.story());
@@ -77,7 +77,7 @@ fn the_pod_is_denied_even_if_no_address_can_be_reserved() {
 
 #[test]
 fn a_pod_without_the_annotation_gets_the_reason_not_requested() {
-    let mut sim = wiped();
+    let mut sim = status_lost();
     sim.remove_annotation("a");
     sim.settle();
     sim.expect_released("a");

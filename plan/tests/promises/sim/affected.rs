@@ -39,11 +39,11 @@ impl Controller {
     pub fn event(&mut self, event: Event, asked: Option<&IpName>, now: Instant) {
         self.take(&format!("{event:?}"), asked, now, |taker| {
             taker.engine.handle(event, now);
-            let mut touched = BTreeSet::new();
+            let mut affected = BTreeSet::new();
             while let Some(name) = taker.engine.next_queued() {
-                touched.insert(name);
+                affected.insert(name);
             }
-            touched
+            affected
         });
     }
 
@@ -55,12 +55,12 @@ impl Controller {
         now: Instant,
         take: impl FnOnce(&mut Self) -> BTreeSet<IpName>,
     ) {
-        let resting = self.resting(asked, now);
-        let touched = take(self);
-        self.rests
-            .retain(|name, _| Some(name) != asked && !touched.contains(name));
-        for (name, before) in resting {
-            if touched.contains(&name) || !self.facts().knows(&name) {
+        let idle_ips = self.idle_ips(asked, now);
+        let affected = take(self);
+        self.idle
+            .retain(|name, _| Some(name) != asked && !affected.contains(name));
+        for (name, before) in idle_ips {
+            if affected.contains(&name) || !self.facts().knows(&name) {
                 continue;
             }
             let after = self.facts().decide(&name, now);
@@ -75,13 +75,13 @@ impl Controller {
                     .cloned()
                     .collect::<Vec<_>>()
             };
-            let rests = after
+            let is_idle = after
                 .step
                 .as_ref()
                 .is_none_or(|step| cycle && is_of_a_cycle(step));
             assert!(
-                rests && same(&after) == same(&before) && !sooner,
-                "{name} is not touched by {what}\nbefore {before:?}\nafter {after:?}\n{:#?}",
+                is_idle && same(&after) == same(&before) && !sooner,
+                "{name} is not affected by {what}\nbefore {before:?}\nafter {after:?}\n{:#?}",
                 self.facts().ip(&name)
             );
         }
@@ -89,10 +89,10 @@ impl Controller {
 
     /// The last decision for an IP, if it needed no step and is not due. The engine decides for an IP only when a fact
     /// affects it and when it is due.
-    pub fn resting_decision(&self, name: &IpName, now: Instant) -> Option<Decision> {
-        let again = *self.rests.get(name)?;
-        let rests = again.is_none_or(|again| again > now);
-        rests.then(|| Decision {
+    pub fn idle_decision(&self, name: &IpName, now: Instant) -> Option<Decision> {
+        let again = *self.idle.get(name)?;
+        let is_idle = again.is_none_or(|again| again > now);
+        is_idle.then(|| Decision {
             again,
             ..Decision::default()
         })
@@ -101,14 +101,14 @@ impl Controller {
     /// Stores the decision for an IP.
     pub fn decided(&mut self, name: &IpName, decision: &Decision) {
         if decision.step.is_none() {
-            self.rests.insert(name.clone(), decision.again);
+            self.idle.insert(name.clone(), decision.again);
         } else {
-            self.rests.remove(name);
+            self.idle.remove(name);
         }
     }
 
     /// The IPs that need no step now, up to a number that is enough for the check.
-    fn resting(&self, asked: Option<&IpName>, now: Instant) -> Vec<(IpName, Decision)> {
+    fn idle_ips(&self, asked: Option<&IpName>, now: Instant) -> Vec<(IpName, Decision)> {
         let others = self.facts().ip_names().filter(|name| Some(*name) != asked);
         let decisions = others
             .take(8)
