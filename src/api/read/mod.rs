@@ -1,4 +1,5 @@
-//! The only reader from Kubernetes objects to the types of `plan`, and the writer of their status.
+//! The reader from Kubernetes objects to the types of `plan`, and the writer of their status. The records of the webhook
+//! (`admission/known_ip.rs`) and of the node part (`node/read.rs`) are read apart: they keep only a few fields.
 //!
 //! The input is a [`DynamicObject`], so that an object that does not match its schema is refused alone and by name, and
 //! does not end a watch. An object that cannot be read never counts as absent. Objects of the API server are parsed as
