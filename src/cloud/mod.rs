@@ -4,10 +4,7 @@ pub mod ec2;
 
 use std::error::Error as StdError;
 
-use mooring_plan::facts::CallError;
 use mooring_plan::outcome::{Action, Outcome};
-
-use self::ec2::sentence;
 
 /// A call that failed.
 #[derive(Debug, thiserror::Error)]
@@ -26,16 +23,4 @@ pub struct CloudError {
     /// The cause, if the message does not contain it.
     #[source]
     pub source: Option<Box<dyn StdError + Send + Sync>>,
-}
-
-impl CloudError {
-    /// What the engine is told of it.
-    #[must_use]
-    pub fn call_error(&self) -> CallError {
-        CallError {
-            outcome: self.outcome,
-            text: sentence::lasting_text(&self.code, &self.message, self.outcome.is_denial()),
-            named: sentence::addresses(&self.message),
-        }
-    }
 }

@@ -90,7 +90,7 @@ fn a_preset_node_must_belong_to_the_block() {
     let seen = |labels: Value| office().with_node(BoundNode::Labelled(read(labels)));
     rejects(
         mutate(&bound, &seen(json!({}))),
-        "no node of IPBlock \"office\"",
+        "is not a node of IPBlock \"office\"",
     );
     rejects(
         mutate(&bound, &office().with_node(BoundNode::Absent)),

@@ -5,9 +5,11 @@ use std::error::Error as StdError;
 use aws_credential_types::provider::error::CredentialsError;
 use aws_sdk_ec2::config::http::HttpResponse;
 use aws_sdk_ec2::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use mooring_plan::facts::CallError;
 use mooring_plan::outcome::{Action, Outcome};
 
 use super::classify::{classify, code};
+use super::sentence;
 use crate::cloud::CloudError;
 
 /// Converts an error of the SDK. `object` says what the call was made for.
@@ -45,6 +47,18 @@ where
         code,
         message,
         source: has_source.then(|| -> Box<dyn StdError + Send + Sync> { Box::new(error) }),
+    }
+}
+
+impl CloudError {
+    /// What the engine is told of it.
+    #[must_use]
+    pub fn call_error(&self) -> CallError {
+        CallError {
+            outcome: self.outcome,
+            text: sentence::lasting_text(&self.code, &self.message, self.outcome.is_denial()),
+            named: sentence::addresses(&self.message),
+        }
     }
 }
 

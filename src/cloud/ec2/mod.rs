@@ -7,7 +7,7 @@ mod client;
 mod failure;
 mod instances;
 mod interfaces;
-pub(super) mod sentence;
+mod sentence;
 mod subnets;
 
 pub use client::{ATTEMPT_TIMEOUT, Ec2, OPERATION_TIMEOUT, PAGE_TIMEOUT};
