@@ -10,6 +10,7 @@ mod answered;
 mod apply;
 mod bounds;
 mod boxed_map;
+mod claims_begun;
 mod fact;
 mod failures;
 mod immovable;
@@ -33,6 +34,7 @@ pub use affected::Affected;
 pub(crate) use answered::Answered;
 pub use bounds::Contradiction;
 use boxed_map::BoxedMap;
+use claims_begun::ClaimBegun;
 pub use fact::{CallError, Fact, Kind, WriteOutcome, Written};
 pub(crate) use failures::HEALTHY_ATTACH;
 pub(crate) use immovable::Immovable;
@@ -87,8 +89,8 @@ pub struct Facts {
     /// IPs by the ENI of their unfinished claim. The room of an ENI is computed for every candidate, and a scan of
     /// thousands of IPs each time would be slow.
     pub(crate) pending_by_interface: Sets<InterfaceId, IpName>,
-    /// The IPs whose claim is being written, and its ENI.
-    pub(crate) claims_begun: BTreeMap<IpName, InterfaceId>,
+    /// Claims whose write was sent, until an answer or a read shows whether they were written.
+    pub(crate) claims_begun: BTreeMap<IpName, ClaimBegun>,
     pub(crate) blocks: BTreeMap<BlockName, Block>,
     pub(crate) pods: BoxedMap<PodUid, PodSeen>,
     pub(crate) pods_of: Sets<IpName, PodUid>,
@@ -252,16 +254,6 @@ impl Facts {
     #[must_use]
     pub fn ip(&self, name: &IpName) -> Option<&Ip> {
         self.ips.get(name)
-    }
-
-    /// The IPs with a claim for this ENI that EC2 has not confirmed, or that is being written. Each IP comes once.
-    pub fn pending_for(&self, interface: &InterfaceId) -> impl Iterator<Item = &IpName> {
-        let claimed =
-            |name: &IpName| self.ips.get(name).and_then(Ip::unfinished_for) == Some(interface);
-        let begun = self.claims_begun.iter();
-        let begun = begun.filter(move |(name, to)| *to == interface && !claimed(name));
-        let written = self.pending_by_interface.of(interface);
-        written.chain(begun.map(|(name, _)| name))
     }
 
     /// The subnets that blocks name.

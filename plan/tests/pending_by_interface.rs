@@ -1,9 +1,9 @@
 //! The index of unfinished claims by ENI is updated with each fact and always equals the result of a full scan.
 #![allow(clippy::unwrap_used, clippy::panic, missing_docs)]
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
+use mooring_plan::address::Address;
 use mooring_plan::facts::{Fact, Facts, Settings, WriteOutcome, Written};
 use mooring_plan::names::{
     ClaimId, InterfaceId, InterfaceRef, IpName, IpUid, NodeName, PodKey, PodUid, ResourceVersion,
@@ -16,6 +16,11 @@ use proptest::sample::select;
 
 const NAMES: [&str; 3] = ["one", "two", "three"];
 const INTERFACES: [&str; 2] = ["eni-a", "eni-b"];
+
+fn address(name: &str) -> Address {
+    let number = NAMES.iter().position(|of| *of == name).unwrap();
+    Address::new(203, 0, 113, u8::try_from(number).unwrap())
+}
 
 fn phase() -> impl Strategy<Value = Option<ClaimPhase>> {
     let target = || {
@@ -40,6 +45,7 @@ fn ip() -> impl Strategy<Value = Ip> {
         version: ResourceVersion(version),
         finalizer: true,
         status: IpStatus {
+            address: Some(address(name)),
             claim: phase.map(|phase| Claim {
                 pod: PodKey::new("default", "pod"),
                 uid: PodUid::from("pod"),
@@ -90,8 +96,8 @@ proptest! {
             let now = Instant::from_millis(u64::try_from(now).unwrap());
             known.apply(fact, now, now);
             for interface in INTERFACES.map(InterfaceId::from) {
-                let counted: BTreeSet<&IpName> = known.pending_for(&interface).collect();
-                let found: BTreeSet<&IpName> = known
+                let counted: Vec<&IpName> = known.pending_for(&interface).map(|(name, _)| name).collect();
+                let found: Vec<&IpName> = known
                     .ip_names()
                     .filter(|name| {
                         let claim = known.ip(name).unwrap().status.claim.as_ref();

@@ -19,7 +19,7 @@ pub struct Address {
     pub endpoint: Endpoint,
     /// The destinations to which the pod sends with the address as the source.
     pub destinations: Destinations,
-    /// The CIDR of the subnet that the address lies in.
+    /// The CIDR of the subnet that contains the address.
     pub subnet: Ipv4Net,
     /// The gateway of the subnet.
     pub gateway: Ipv4Addr,

@@ -179,8 +179,8 @@ impl<'a> World<'a> {
                 .position(|(_, set)| Some(&set.uid) == lowest.as_ref())
         };
         let due = waiting_since.plus(CHOICE_TIMEOUT);
-        let after_patience = (self.now >= due).then_some(0);
-        let Some(index) = ready.or_else(of_lowest).or(after_patience) else {
+        let after_timeout = (self.now >= due).then_some(0);
+        let Some(index) = ready.or_else(of_lowest).or(after_timeout) else {
             let waiting = group.iter().map(|(candidate, _)| candidate.pod);
             notices.extend(waiting.map(older_revision_first));
             return Choice::None(Next::At(due));

@@ -148,9 +148,7 @@ impl World<'_> {
         let pending = self
             .facts
             .pending_for(interface)
-            .filter(|name| *name != &self.ip.name)
-            .filter_map(|name| self.facts.ips.get(name)?.status.address)
-            .filter(|address| !here(*address))
+            .filter(|(name, address)| *name != &self.ip.name && !here(*address))
             .count();
         subnet.slots_taken_on(interface).saturating_add(pending)
             < usize::try_from(*limit).unwrap_or(usize::MAX)

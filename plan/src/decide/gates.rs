@@ -86,7 +86,7 @@ impl<'a> World<'a> {
         if matches!(claim.phase, ClaimPhase::Detaching) {
             (
                 Reason::Detaching,
-                format!("IP {} is being detached from this pod", self.ip.name),
+                format!("IP {} is detached from this pod", self.ip.name),
             )
         } else if uid != &claim.uid {
             (

@@ -95,8 +95,8 @@ impl Ineligible {
                 Reason::AccessDenied,
                 format!(
                     "EC2 denied a call that is needed to assign the address to {interface}: the IP's Events name the \
-                     permission. It is retried after 1, 2 and 4 minutes, then every 8 minutes; for a new pod \
-                     immediately"
+                     permission. The call is retried after 1, 2 and 4 minutes, then every 8 minutes, or sooner when \
+                     EC2 permits it; for a new pod immediately"
                 ),
             ),
             Self::Refused(interface, reason) => (

@@ -69,12 +69,12 @@ impl<'a> World<'a> {
         if let Some(read) = unread.next() {
             return Err(Next::read(read));
         }
-        let patience = if waiting().any(is_own) {
+        let wait = if waiting().any(is_own) {
             CHOICE_TIMEOUT
         } else {
             REPLACEMENT
         };
-        let due = self.unheld_since().plus(patience);
+        let due = self.unheld_since().plus(wait);
         if self.now < due {
             let waiting = others.iter().map(|candidate| candidate.pod);
             notices.extend(waiting.map(own_workload_first));

@@ -157,7 +157,7 @@ fn begun(ip: &IpName, write: &Write) -> Option<Fact> {
         Write::Reserve { address, .. } => Some(Fact::ReserveBegun(ip.clone(), *address)),
         Write::Status { status, .. } => {
             let interface = status.unfinished_for()?.clone();
-            Some(Fact::ClaimBegun(ip.clone(), interface))
+            Some(Fact::ClaimBegun(ip.clone(), interface, status.address?))
         }
         _ => None,
     }

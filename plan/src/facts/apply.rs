@@ -95,8 +95,8 @@ impl Facts {
                 self.reservations.begin(name, address);
                 freed
             }
-            Fact::ClaimBegun(name, interface) => {
-                self.claims_begun.insert(name, interface);
+            Fact::ClaimBegun(name, interface, address) => {
+                self.claim_begun(name, interface, address);
                 Affected::Nothing
             }
             Fact::Wrote {

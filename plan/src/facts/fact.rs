@@ -130,8 +130,8 @@ pub enum Fact {
 
     /// The create of the `IPAddress` of this address is sent for an IP: it can be executed from now on.
     ReserveBegun(IpName, Address),
-    /// The write of a claim is sent for an IP: its address takes a slot on this ENI from now on.
-    ClaimBegun(IpName, InterfaceId),
+    /// The write of a claim is sent for an IP: this address takes a slot on this ENI from now on.
+    ClaimBegun(IpName, InterfaceId, Address),
     /// A write was answered.
     Wrote {
         /// The IP that it was for.

@@ -22,7 +22,7 @@ const MOST_DENIED: u32 = 6;
 pub(crate) struct FailedCall {
     pub(crate) call: Call,
     pub(crate) outcome: Outcome,
-    /// The code and message of EC2; only the code for a denial.
+    /// As `CallError::text`.
     pub(crate) message: String,
     /// When the call last failed.
     pub(crate) at: Instant,

@@ -20,6 +20,7 @@ impl Facts {
             ips: before.ips,
             unreadable: before.unreadable,
             pending_by_interface: before.pending_by_interface,
+            claims_begun: before.claims_begun,
             blocks: before.blocks,
             pods: before.pods,
             pods_of: before.pods_of,

@@ -27,7 +27,7 @@ pub(crate) struct Outage {
     pub(crate) since: Instant,
     /// How the calls fail.
     pub(crate) outcome: Outcome,
-    /// The code and message of EC2 for the first such failure. Each failure has its own message; one is enough.
+    /// As `CallError::text`, of the first such failure.
     pub(crate) message: String,
     /// The IP that tried last.
     last: IpName,

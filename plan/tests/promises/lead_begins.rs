@@ -69,8 +69,12 @@ fn a_claim_that_is_not_confirmed_still_takes_a_slot() {
     sim.step_until(status_write(StatusWrite::Claim));
     sim.tell(0);
     let (facts, _) = begins(&mut sim);
-    let pending: Vec<_> = facts.pending_for(&interface_of("n1")).cloned().collect();
-    assert_eq!(pending, [partner()]);
+    let interface = interface_of("n1");
+    let pending: Vec<_> = facts
+        .pending_for(&interface)
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(pending, [&partner()]);
 }
 
 #[test]

@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
+use mooring_plan::address::Address;
 use mooring_plan::engine::{Effect, Reconciled};
 use mooring_plan::facts::{Affected, Fact, WriteOutcome};
-use mooring_plan::names::IpName;
+use mooring_plan::names::{IpName, ResourceVersion};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{StatusWrite, Step, Write};
 
@@ -88,18 +89,80 @@ fn a_claim_takes_its_slot_when_its_write_is_sent() {
 
 #[test]
 fn a_claim_that_was_not_written_gives_its_slot_back() {
-    for outcome in [
-        WriteOutcome::Conflict,
-        WriteOutcome::NotFound,
-        WriteOutcome::Unknown,
-    ] {
+    for outcome in [WriteOutcome::Conflict, WriteOutcome::NotFound] {
         let (mut sim, ip, write) = begun();
         let answer = Fact::Wrote { ip, write, outcome };
-        let now = sim.now;
-        let affected = sim.controllers[0].facts_mut().apply(answer, now, now);
-        let again = matches!(affected, Affected::Several(ips) if ips.contains(&"partner".into()));
-        assert!(again, "\"partner\" is decided again");
+        assert!(affects_partner(&mut sim, answer));
         assert!(claims(&sim), "{}", sim.story());
+    }
+}
+
+#[test]
+fn a_claim_that_may_have_been_written_keeps_its_slot_until_the_ip_is_read() {
+    let (mut sim, ip, write) = begun();
+    let unknown = Fact::Wrote {
+        ip: ip.clone(),
+        write,
+        outcome: WriteOutcome::Unknown,
+    };
+    affects_partner(&mut sim, unknown);
+    assert!(!claims(&sim), "{}", sim.story());
+    let known = sim.the_ip(ip.as_str()).clone();
+    assert!(affects_partner(&mut sim, Fact::IpRead(ip, Some(known))));
+    assert!(claims(&sim), "{}", sim.story());
+}
+
+#[test]
+fn a_claim_of_an_ip_that_is_gone_gives_its_slot_back() {
+    let (mut sim, ip, _) = begun();
+    let uid = sim.the_ip(ip.as_str()).uid.clone();
+    assert!(affects_partner(&mut sim, Fact::IpGone(ip, uid)));
+    assert!(claims(&sim), "{}", sim.story());
+}
+
+#[test]
+fn a_new_lead_keeps_the_slots_of_claims_that_were_sent() {
+    let (mut sim, ip, _) = begun();
+    let now = sim.now;
+    let facts = sim.controllers[0].facts_mut();
+    facts.lead_begins(now);
+    let interface = interface_of("n1");
+    let pending: Vec<_> = facts.pending_for(&interface).collect();
+    assert_eq!(pending, [(&ip, "203.0.113.20".parse().unwrap())]);
+}
+
+#[test]
+fn a_claim_counts_once_on_its_own_interface_with_its_new_address() {
+    let (mut sim, ip, write) = begun();
+    let Write::Status {
+        status, version, ..
+    } = write
+    else {
+        panic!("{write:?}");
+    };
+    let interface = interface_of("n1");
+    let now = sim.now;
+    let mut shown = sim.the_ip(ip.as_str()).clone();
+    shown.version = ResourceVersion(version.0 + 1);
+    shown.status = status;
+    let facts = sim.controllers[0].facts_mut();
+    facts.apply(Fact::Ip(shown), now, now);
+    assert_eq!(facts.pending_for(&interface).count(), 1);
+    assert_eq!(facts.pending_for(&interface_of("n2")).count(), 0);
+    let edited: Address = "203.0.113.30".parse().unwrap();
+    let sent = Fact::ClaimBegun(ip.clone(), interface.clone(), edited);
+    facts.apply(sent, now, now);
+    let pending: Vec<_> = facts.pending_for(&interface).map(|(_, at)| at).collect();
+    assert_eq!(pending, ["203.0.113.20".parse().unwrap(), edited]);
+}
+
+/// Applies a fact to the controller; true if "partner" is decided again.
+fn affects_partner(sim: &mut Sim, fact: Fact) -> bool {
+    let now = sim.now;
+    match sim.controllers[0].facts_mut().apply(fact, now, now) {
+        Affected::Several(ips) => ips.contains(&"partner".into()),
+        Affected::All => true,
+        Affected::One(_) | Affected::Nothing => false,
     }
 }
 

@@ -227,5 +227,5 @@ fn no_message_to_a_pod_contains_a_number() {
     sim.settle();
     sim.expect_denied("a", Reason::Detaching);
     let said = told(&sim, "a").last().unwrap().1.message.clone();
-    assert_eq!(said, "IP partner is being detached from this pod");
+    assert_eq!(said, "IP partner is detached from this pod");
 }

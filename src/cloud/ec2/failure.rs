@@ -30,7 +30,7 @@ where
         .and_then(ProvideErrorMetadata::message)
     {
         Some(message) => message.to_owned(),
-        None => sentence(&code, status, &error),
+        None => own_message(&code, status, &error),
     };
     // All other sentences contain the cause already.
     let has_source = code == code::TIMEOUT;
@@ -100,7 +100,7 @@ fn lacks_credentials(error: &(dyn StdError + 'static)) -> bool {
         .any(<dyn StdError>::is::<CredentialsError>)
 }
 
-fn sentence<E>(code: &str, status: Option<u16>, error: &SdkError<E, HttpResponse>) -> String
+fn own_message<E>(code: &str, status: Option<u16>, error: &SdkError<E, HttpResponse>) -> String
 where
     E: StdError + 'static,
 {

@@ -8,7 +8,7 @@ use super::super::{Affected, CallError, Facts, Memory, WriteOutcome, Written};
 use crate::facts::location::OwnWrite;
 use crate::facts::memory::Recorded;
 use crate::names::IpName;
-use crate::objects::{Ip, Reservation};
+use crate::objects::Reservation;
 use crate::outcome::Outcome;
 use crate::reason::Reason;
 use crate::step::{Call, StatusWrite, Write};
@@ -30,6 +30,7 @@ impl Facts {
         memory.last_write_at = now;
         memory.recorded = recorded(&write, &outcome, begun);
         let in_doubt = in_doubt(&write, &outcome);
+        let unknown = outcome == WriteOutcome::Unknown;
         match (&write, &outcome) {
             (Write::Gate(gate), WriteOutcome::Done(_))
                 if !gate.status || gate.reason == Reason::NotRequested =>
@@ -127,19 +128,11 @@ impl Facts {
         if !in_doubt {
             affected = affected.and(self.reserve_ended(name));
         }
-        affected.and(self.claim_write_ended(name))
-    }
-
-    /// The write of a claim of this IP was answered, or there was none. If it does not show the claim, others can use
-    /// the slot.
-    fn claim_write_ended(&mut self, name: &IpName) -> Affected {
-        let Some(interface) = self.claims_begun.remove(name) else {
-            return Affected::Nothing;
-        };
-        if self.ips.get(name).and_then(Ip::unfinished_for) == Some(&interface) {
-            return Affected::Nothing;
+        // A claim that may have been written keeps its slot until the IP is read.
+        if !unknown {
+            affected = affected.and(self.claim_write_ended(name));
         }
-        Affected::of(self.affected_by_room(&interface))
+        affected
     }
 
     pub(super) fn called(

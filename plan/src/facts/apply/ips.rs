@@ -124,8 +124,10 @@ impl Facts {
         self.reads.failed.remove(name);
         self.clear_missing_holder(name);
         self.uncount_pending(name);
-        let Some(gone) = self.ips.remove(name) else {
-            return Affected::Nothing;
+        let removed = self.ips.remove(name);
+        let slot = self.claim_write_ended(name);
+        let Some(gone) = removed else {
+            return slot;
         };
         self.index.remove_ip(&gone);
         self.note_unexplained(&gone, now);
@@ -133,7 +135,7 @@ impl Facts {
         let reserved = self.reservations.of_parent(&gone.name);
         let mut affected = self.affected_by_freed(gone.addresses().chain(reserved));
         affected.insert(gone.name);
-        Affected::Several(affected)
+        Affected::Several(affected).and(slot)
     }
 
     pub(super) fn set_missing_holder(&mut self, name: &IpName, uid: PodUid, since: Instant) {

@@ -171,7 +171,10 @@ impl Facts {
         }
         self.reads
             .ips
-            .insert(name, Answered::new(begun, Some(read)));
+            .insert(name.clone(), Answered::new(begun, Some(read)));
+        if of_this_round {
+            return affected.and(self.claim_write_ended(&name));
+        }
         affected
     }
 

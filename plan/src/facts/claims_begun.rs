@@ -1,0 +1,48 @@
+//! Claims whose write was sent: their addresses take slots on their ENIs from then on.
+//! Rule: R3.9.
+
+use super::{Affected, Facts};
+use crate::address::Address;
+use crate::names::{InterfaceId, IpName};
+use crate::objects::Ip;
+
+/// A claim whose write was sent.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct ClaimBegun {
+    interface: InterfaceId,
+    address: Address,
+}
+
+impl Facts {
+    /// The IPs whose address comes to this ENI, and that address: by a claim that EC2 has not confirmed, or by one
+    /// whose write was sent. No address comes twice.
+    pub fn pending_for(&self, interface: &InterfaceId) -> impl Iterator<Item = (&IpName, Address)> {
+        let written = self.pending_by_interface.of(interface);
+        let written = written.filter_map(|name| Some((name, self.ips.get(name)?.status.address?)));
+        let begun = self.claims_begun.iter().filter(move |(name, begun)| {
+            let known = self.ips.get(*name);
+            let shown = known.is_some_and(|ip| {
+                ip.unfinished_for() == Some(interface) && ip.status.address == Some(begun.address)
+            });
+            begun.interface == *interface && !shown
+        });
+        written.chain(begun.map(|(name, begun)| (name, begun.address)))
+    }
+
+    pub(super) fn claim_begun(&mut self, name: IpName, interface: InterfaceId, address: Address) {
+        let begun = ClaimBegun { interface, address };
+        self.claims_begun.insert(name, begun);
+    }
+
+    /// It is known whether the last claim of this IP was written. Affects the IPs that wait for its slot, if the claim
+    /// was not written.
+    pub(super) fn claim_write_ended(&mut self, name: &IpName) -> Affected {
+        let Some(begun) = self.claims_begun.remove(name) else {
+            return Affected::Nothing;
+        };
+        if self.ips.get(name).and_then(Ip::unfinished_for) == Some(&begun.interface) {
+            return Affected::Nothing;
+        }
+        Affected::of(self.affected_by_room(&begun.interface))
+    }
+}
