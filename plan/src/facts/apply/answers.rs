@@ -29,8 +29,7 @@ impl Facts {
         let mut affected = Affected::One(name.clone());
         memory.last_write_at = now;
         memory.recorded = recorded(&write, &outcome, begun);
-        let in_doubt = in_doubt(&write, &outcome);
-        let unknown = outcome == WriteOutcome::Unknown;
+        let doubt = Doubt::of(&write, &outcome);
         match (&write, &outcome) {
             (Write::Gate(gate), WriteOutcome::Done(_))
                 if !gate.status || gate.reason == Reason::NotRequested =>
@@ -125,14 +124,16 @@ impl Facts {
             }
             WriteOutcome::NotFound | WriteOutcome::AlreadyExists => {}
         }
-        if !in_doubt {
-            affected = affected.and(self.reserve_ended(name));
+        affected.and(self.write_ended(name, &doubt))
+    }
+
+    /// What was kept for the write of an IP ends, unless it may have been executed.
+    fn write_ended(&mut self, name: &IpName, doubt: &Doubt) -> Affected {
+        match doubt {
+            Doubt::None => self.reserve_ended(name).and(self.claim_write_ended(name)),
+            Doubt::Written => self.reserve_ended(name),
+            Doubt::Created => Affected::Nothing,
         }
-        // A claim that may have been written keeps its slot until the IP is read.
-        if !unknown {
-            affected = affected.and(self.claim_write_ended(name));
-        }
-        affected
     }
 
     pub(super) fn called(
@@ -247,9 +248,24 @@ impl Facts {
     }
 }
 
-/// True for a create that may have been executed, or may still be. The list before the next create shows it.
-fn in_doubt(write: &Write, outcome: &WriteOutcome) -> bool {
-    matches!(write, Write::Reserve { .. }) && *outcome == WriteOutcome::Unknown
+/// What may be true after a write without an answer.
+enum Doubt {
+    /// The outcome is known.
+    None,
+    /// The object may have been written. The next read of the IP shows it.
+    Written,
+    /// A reservation may have been created, or may still be. The list before the next create shows it.
+    Created,
+}
+
+impl Doubt {
+    const fn of(write: &Write, outcome: &WriteOutcome) -> Self {
+        match (outcome, write) {
+            (WriteOutcome::Unknown, Write::Reserve { .. }) => Self::Created,
+            (WriteOutcome::Unknown, _) => Self::Written,
+            _ => Self::None,
+        }
+    }
 }
 
 /// The Record, if this write is one and succeeded.
