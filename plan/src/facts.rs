@@ -34,7 +34,7 @@ pub use affected::Affected;
 pub(crate) use answered::Answered;
 pub use bounds::Contradiction;
 use boxed_map::BoxedMap;
-use claims_begun::ClaimBegun;
+pub(crate) use claims_begun::ClaimBegun;
 pub use fact::{CallError, Fact, Kind, WriteOutcome, Written};
 pub(crate) use failures::HEALTHY_ATTACH;
 pub(crate) use immovable::Immovable;
