@@ -1,4 +1,5 @@
-//! A restoration from a backup is noticed once, whichever answer shows it first and wherever the Leases are stored.
+//! The engine is told a restoration from a backup, and then the watch is restarted. When a version is a restoration is
+//! tested in `plan/tests/promises/restored.rs`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -97,58 +98,4 @@ async fn a_restoration_that_a_list_shows_first_is_noticed_once() {
     assert_eq!(kind.relisted(100).await, 1);
     assert_eq!(kind.leased(101).await, 0);
     assert_eq!(kind.relisted(102).await, 0);
-}
-
-#[tokio::test]
-async fn a_restoration_to_after_the_last_list_is_noticed_once_in_each_order() {
-    let mut by_lease = Followed::new();
-    assert_eq!(by_lease.relisted(10).await, 0);
-    assert_eq!(by_lease.leased(200).await, 0);
-    assert_eq!(by_lease.leased(100).await, 1);
-    assert_eq!(by_lease.relisted(101).await, 0);
-    let mut by_list = Followed::new();
-    assert_eq!(by_list.relisted(10).await, 0);
-    assert_eq!(by_list.leased(200).await, 0);
-    // This list is newer than the last one. Only the Lease shows what happened between them.
-    assert_eq!(by_list.relisted(100).await, 0);
-    assert_eq!(by_list.leased(101).await, 1);
-    assert_eq!(by_list.relisted(102).await, 0);
-}
-
-#[tokio::test]
-async fn leases_with_higher_revisions_in_a_store_of_their_own_are_no_restoration() {
-    let mut kind = Followed::new();
-    assert_eq!(kind.leased(1_000_000).await, 0);
-    for version in [100, 101, 150] {
-        assert_eq!(kind.relisted(version).await, 0);
-        assert_eq!(kind.leased(1_000_000 + version).await, 0);
-    }
-    assert_eq!(kind.relisted(120).await, 1);
-    assert_eq!(kind.leased(1_000_200).await, 0);
-    assert_eq!(kind.relisted(121).await, 0);
-}
-
-#[tokio::test]
-async fn leases_with_lower_revisions_in_a_store_of_their_own_are_no_restoration() {
-    let mut kind = Followed::new();
-    for version in [100_000, 100_001] {
-        assert_eq!(kind.relisted(version).await, 0);
-        assert_eq!(kind.leased(version - 99_990).await, 0);
-    }
-    assert_eq!(kind.relisted(90_000).await, 1);
-    assert_eq!(kind.leased(12).await, 0);
-    assert_eq!(kind.relisted(90_001).await, 0);
-}
-
-#[tokio::test]
-async fn a_restoration_of_the_store_of_the_leases_alone_is_noticed_once() {
-    for (listed, leased, restored) in [(100, 1_000_000, 900_000), (100_000, 50, 40)] {
-        let mut kind = Followed::new();
-        assert_eq!(kind.relisted(listed).await, 0);
-        assert_eq!(kind.leased(leased).await, 0);
-        // It cannot be told apart from a restoration of the store of the kind.
-        assert_eq!(kind.leased(restored).await, 1);
-        assert_eq!(kind.relisted(listed + 1).await, 0);
-        assert_eq!(kind.leased(restored + 1).await, 0);
-    }
 }
