@@ -56,7 +56,7 @@ impl CloudError {
     pub fn call_error(&self) -> CallError {
         CallError {
             outcome: self.outcome,
-            text: sentence::lasting_text(&self.code, &self.message, self.outcome.is_denial()),
+            text: sentence::lasting_text(&self.code, &self.message, self.outcome),
             named: sentence::addresses(&self.message),
         }
     }

@@ -4,11 +4,12 @@
 use std::collections::BTreeSet;
 
 use mooring_plan::address::Address;
+use mooring_plan::outcome::Outcome;
 
 /// The code and the sentence without the parts that differ each time: the ID of the request. The sentence of a denial is
 /// left out: it names the session and contains an encoded message.
-pub(super) fn lasting_text(code: &str, sentence: &str, is_denial: bool) -> String {
-    if is_denial {
+pub(super) fn lasting_text(code: &str, sentence: &str, outcome: Outcome) -> String {
+    if outcome.is_denial() {
         return code.to_owned();
     }
     let request = ["Request ID", "RequestId"];
@@ -29,6 +30,7 @@ pub(super) fn addresses(sentence: &str) -> BTreeSet<Address> {
 #[cfg(test)]
 mod tests {
     use mooring_plan::address::Address;
+    use mooring_plan::outcome::Outcome;
 
     use super::{addresses, lasting_text};
 
@@ -36,7 +38,7 @@ mod tests {
     fn the_id_of_a_request_is_not_in_the_text() {
         for end in [" (Service: Ec2, Request ID: 1)", " (RequestId: 2)", " ("] {
             let sentence = format!("Value is not valid.{end}");
-            let text = lasting_text("InvalidParameterValue", &sentence, false);
+            let text = lasting_text("InvalidParameterValue", &sentence, Outcome::Invalid);
             assert!(
                 text.starts_with("InvalidParameterValue: Value is not valid."),
                 "{text}"
@@ -49,7 +51,7 @@ mod tests {
     fn the_text_of_a_denial_is_its_code() {
         let sentence = "User a1 may not. Encoded authorization failure message: b2";
         assert_eq!(
-            lasting_text("UnauthorizedOperation", sentence, true),
+            lasting_text("UnauthorizedOperation", sentence, Outcome::Denied),
             "UnauthorizedOperation"
         );
     }

@@ -165,16 +165,16 @@ impl Facts {
         // A read that was begun before the last write does not show the result of that write.
         let of_this_round = self.is_of_known(&name, begun);
         let read = IpRead::from(&ip);
-        let affected = self.see_ip(ip, now);
-        if let Some(memory) = self.memory.get_mut(&name).filter(|_| of_this_round) {
-            memory.stale = false;
+        let mut affected = self.see_ip(ip, now);
+        if of_this_round {
+            if let Some(memory) = self.memory.get_mut(&name) {
+                memory.stale = false;
+            }
+            affected = affected.and(self.claim_write_ended(&name));
         }
         self.reads
             .ips
-            .insert(name.clone(), Answered::new(begun, Some(read)));
-        if of_this_round {
-            return affected.and(self.claim_write_ended(&name));
-        }
+            .insert(name, Answered::new(begun, Some(read)));
         affected
     }
 
