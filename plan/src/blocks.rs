@@ -3,7 +3,9 @@
 //! Rule: R3.7.
 
 mod counts;
+mod finding;
 mod ownerless;
+mod ready;
 mod status;
 
 use alloc::collections::BTreeMap;
@@ -17,7 +19,7 @@ use crate::objects::{Block, BlockSpec, BlockStatus, Condition, Ip};
 use crate::reason::Reason;
 use crate::step::{BlockStep, Notice};
 use crate::time::Instant;
-use status::READY;
+use ready::READY;
 
 impl Facts {
     /// The block in which the address of an IP is reserved.

@@ -6,31 +6,19 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use crate::address::{Address, Cidr};
-use crate::decide::not_permitted;
+use super::finding::Finding;
+use super::ready::ready;
+use crate::address::Address;
 use crate::ec2::{CNI_ROLE, NO_MANAGE};
 use crate::facts::{Facts, SubnetFacts};
 use crate::names::{InterfaceId, listed};
 use crate::objects::{Block, BlockSpec, BlockStatus, Claim, Condition, Ip, Node};
-use crate::outcome::{Action, Outcome};
 use crate::reason::Reason;
 use crate::step::{Notice, Regarding};
 use crate::time::Instant;
 
-/// The condition type that says whether addresses of a block can be reserved.
-pub(super) const READY: &str = "Ready";
 const SHARED_WITH_CNI: &str = "SharedWithCNI";
 const ORPHANED_ADDRESS: &str = "OrphanedAddress";
-
-/// A condition of a block, as computed from the facts.
-struct Finding {
-    kind: &'static str,
-    on: bool,
-    reason: Reason,
-    message: String,
-    /// True if an Event is posted too while the condition lasts.
-    with_event: bool,
-}
 
 impl Facts {
     pub(super) fn block_status(
@@ -46,14 +34,21 @@ impl Facts {
             .map(|subnet| subnet.cidrs.clone())
             .unwrap_or_default();
         let recorded = |ip: &&&Ip| ip.status.claim.as_ref().is_some_and(Claim::recorded);
+        let limits = self.limits_not_permitted(carriers);
         let findings = [
-            ready(block, spec, subnet),
+            ready(block, spec, subnet, limits.as_deref()),
             shared_with_cni(block, subnet, carriers),
             orphaned(block, subnet, &self.orphans(spec, subnet, now)),
             self.braked(block),
         ];
+
         let mut conditions = BTreeMap::new();
         let mut notices = Vec::new();
+        notices.extend(limits.map(|message| Notice {
+            on: Regarding::Block(block.name.clone(), block.uid.clone()),
+            reason: Reason::AccessDenied,
+            message,
+        }));
         for Finding {
             kind,
             on,
@@ -154,104 +149,6 @@ impl Facts {
             })
             .map(|(address, on)| (*address, on.clone()))
             .collect()
-    }
-}
-
-impl Finding {
-    /// What an earlier process found for this spec: a process that has just started keeps it until its own inventories
-    /// can say.
-    fn before(block: &Block, kind: &'static str) -> Option<Self> {
-        let before = block.status.conditions.get(kind);
-        let before = before.filter(|condition| condition.generation == block.generation)?;
-        Some(Self {
-            kind,
-            on: before.status,
-            reason: before.reason,
-            message: before.message.clone(),
-            with_event: false,
-        })
-    }
-
-    fn none(kind: &'static str, message: &str) -> Self {
-        Self {
-            kind,
-            on: false,
-            reason: Reason::NoneSeen,
-            message: message.to_string(),
-            with_event: false,
-        }
-    }
-
-    fn with_event(kind: &'static str, reason: Reason, message: String) -> Self {
-        Self {
-            kind,
-            on: true,
-            reason,
-            message,
-            with_event: true,
-        }
-    }
-}
-
-/// The condition `Ready`: true if addresses of the block can be reserved. Otherwise its message says what to do.
-fn ready(block: &Block, spec: &BlockSpec, subnet: Option<&SubnetFacts>) -> Finding {
-    let not = |reason, message: String, with_event| Finding {
-        kind: READY,
-        on: false,
-        reason,
-        message,
-        with_event,
-    };
-    let id = &spec.subnet;
-    let unread_for = subnet.and_then(|subnet| subnet.unread_for);
-    let inventory = subnet.and_then(|subnet| subnet.failed_with);
-    let denied = [
-        (Action::DescribeSubnets, unread_for),
-        (Action::DescribeInterfaces, inventory),
-    ];
-    let denied = denied
-        .into_iter()
-        .find_map(|(action, outcome)| Some((action, outcome.filter(|it| it.is_denial())?)));
-    if unread_for == Some(Outcome::SubnetNotFound) {
-        let message = format!(
-            "EC2 knows no subnet {id} in this account and region: create another block with \
-             the right spec.subnetID, and delete this one"
-        );
-        return not(Reason::SubnetNotFound, message, true);
-    }
-    if let Some((action, outcome)) = denied {
-        let sentence = not_permitted(action, "", outcome);
-        let message = format!("{sentence}. Until then it is not known what is in subnet {id}");
-        return not(Reason::AccessDenied, message, true);
-    }
-    let Some((subnet, _)) = subnet.and_then(SubnetFacts::looked_at) else {
-        let no_failed_read = subnet.is_none_or(|subnet| !subnet.last_read_failed());
-        if let Some(before) = Finding::before(block, READY).filter(|_| no_failed_read) {
-            return before;
-        }
-        let message = format!(
-            "EC2 has not answered yet for subnet {id}: if this stays, check the subnet's id and the controller's \
-             permissions ec2:{} and ec2:{}",
-            Action::DescribeSubnets,
-            Action::DescribeInterfaces
-        );
-        return not(Reason::Waiting, message, false);
-    };
-    let range = spec.range.cidr();
-    let outside =
-        |cidr: &Cidr| !cidr.contains(&range.network()) && !range.contains(&cidr.network());
-    if subnet.cidrs.iter().all(outside) {
-        let message = format!(
-            "{range} is not in subnet {id}: correct spec.cidr, or create a block with another spec.subnetID"
-        );
-        return not(Reason::SubnetMismatch, message, true);
-    }
-    Finding {
-        kind: READY,
-        on: true,
-        reason: Reason::Ready,
-        message: format!("addresses of {range} can be reserved"),
-        with_event: false,
     }
 }
 

@@ -1,5 +1,6 @@
 //! An instance type whose limit EC2 did not return.
 
+use crate::outcome::Outcome;
 use crate::time::Instant;
 
 /// An instance type whose limit was requested without success.
@@ -9,4 +10,6 @@ pub(crate) struct LimitUnanswered {
     pub(crate) again: Instant,
     /// Maximum number of types in that request.
     pub(crate) at_once: usize,
+    /// The failure of the last request.
+    pub(crate) outcome: Outcome,
 }

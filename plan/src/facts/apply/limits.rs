@@ -35,14 +35,17 @@ impl Facts {
                 2.. if of_types => LimitUnanswered {
                     again: now,
                     at_once: asked.div_ceil(2),
+                    outcome,
                 },
                 _ if of_types => LimitUnanswered {
                     again: now.plus(UNKNOWN_AGAIN),
                     at_once: 1,
+                    outcome,
                 },
                 _ => LimitUnanswered {
                     again: now.plus(RETRY_DELAY),
                     at_once,
+                    outcome,
                 },
             };
             self.limits_unanswered.insert(kind, unanswered);
@@ -72,5 +75,16 @@ impl Facts {
             .take(at_once)
             .map(|(_, kind)| kind.clone())
             .collect()
+    }
+
+    /// EC2 denied the request for the limit of one of these types: how.
+    pub(crate) fn limits_denied<'a>(
+        &self,
+        mut types: impl Iterator<Item = &'a InstanceType>,
+    ) -> Option<Outcome> {
+        types.find_map(|kind| {
+            let unanswered = self.limits_unanswered.get(kind)?;
+            Some(unanswered.outcome).filter(|outcome| outcome.is_denial())
+        })
     }
 }

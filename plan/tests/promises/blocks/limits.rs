@@ -4,12 +4,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{InstanceType, SubnetId};
 use mooring_plan::outcome::Outcome;
+use mooring_plan::reason::Reason;
 use mooring_plan::step::BlockStep;
 
-use super::steps;
+use super::{next_status, steps};
 use crate::sim::{SUBNET, Sim, interface_of};
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -107,6 +109,34 @@ fn a_failed_request_is_repeated_after_a_minute() {
             assert_eq!(asked(&mut sim), then, "{outcome}, after {after} ms");
         }
     }
+}
+
+#[test]
+fn a_block_says_that_the_limits_may_not_be_read() {
+    let mut sim = nodes_of(&["m5.large"]);
+    let subnet = Subnet::untagged(vec!["203.0.113.0/24".parse().unwrap()]);
+    tell(&mut sim, Fact::SubnetRead(SubnetId::from(SUBNET), subnet));
+    let types = asked(&mut sim);
+    for (outcome, words) in [
+        (Outcome::Denied, "allow it in the controller's IAM policy"),
+        (Outcome::Unauthenticated, "accepts no credentials"),
+    ] {
+        tell(&mut sim, Fact::LimitsFailed(types.clone(), outcome));
+        let (status, notices) = next_status(&mut sim);
+        let ready = &status.conditions["Ready"];
+        assert!(ready.status, "addresses can still be reserved");
+        for text in ["ec2:DescribeInstanceTypes", words] {
+            assert!(ready.message.contains(text), "{}", ready.message);
+        }
+        let reasons: Vec<_> = notices.iter().map(|notice| notice.reason).collect();
+        assert_eq!(reasons, [Reason::AccessDenied]);
+    }
+    let limits = types.into_iter().map(|kind| (kind, 10)).collect();
+    tell(&mut sim, Fact::LimitsRead(limits));
+    let (status, notices) = next_status(&mut sim);
+    let ready = &status.conditions["Ready"].message;
+    assert!(!ready.contains("ec2:"), "{ready}");
+    assert_eq!(notices, []);
 }
 
 #[test]

@@ -1,0 +1,104 @@
+//! The condition `Ready` of a block.
+//! Rules: R3.6, R3.10.
+
+use alloc::format;
+use alloc::string::String;
+
+use super::finding::Finding;
+use crate::address::Cidr;
+use crate::decide::not_permitted;
+use crate::facts::{Facts, SubnetFacts};
+use crate::objects::{Block, BlockSpec, Node};
+use crate::outcome::{Action, Outcome};
+use crate::reason::Reason;
+
+/// The condition type that says whether addresses of a block can be reserved.
+pub(super) const READY: &str = "Ready";
+
+impl Facts {
+    /// What to do if EC2 does not permit to ask for the limits of these nodes' interfaces.
+    pub(super) fn limits_not_permitted(&self, carriers: &[(&Node, bool)]) -> Option<String> {
+        let nodes = carriers.iter();
+        let types = nodes.filter_map(|(node, _)| node.instance_type.as_ref());
+        let sentence = not_permitted(
+            Action::DescribeInstanceTypes,
+            "",
+            self.limits_denied(types)?,
+        );
+        Some(format!(
+            "{sentence}. Until then it is not known that an interface is full before EC2 refuses an address"
+        ))
+    }
+}
+
+/// The condition `Ready`: true if addresses of the block can be reserved. Otherwise its message says what to do.
+/// `limits` is what to do so that the limits of interfaces become known.
+pub(super) fn ready(
+    block: &Block,
+    spec: &BlockSpec,
+    subnet: Option<&SubnetFacts>,
+    limits: Option<&str>,
+) -> Finding {
+    let not = |reason, message: String, with_event| Finding {
+        kind: READY,
+        on: false,
+        reason,
+        message,
+        with_event,
+    };
+    let id = &spec.subnet;
+    let unread_for = subnet.and_then(|subnet| subnet.unread_for);
+    let inventory = subnet.and_then(|subnet| subnet.failed_with);
+    let denied = [
+        (Action::DescribeSubnets, unread_for),
+        (Action::DescribeInterfaces, inventory),
+    ];
+    let denied = denied
+        .into_iter()
+        .find_map(|(action, outcome)| Some((action, outcome.filter(|it| it.is_denial())?)));
+    if unread_for == Some(Outcome::SubnetNotFound) {
+        let message = format!(
+            "EC2 knows no subnet {id} in this account and region: create another block with \
+             the right spec.subnetID, and delete this one"
+        );
+        return not(Reason::SubnetNotFound, message, true);
+    }
+    if let Some((action, outcome)) = denied {
+        let sentence = not_permitted(action, "", outcome);
+        let message = format!("{sentence}. Until then it is not known what is in subnet {id}");
+        return not(Reason::AccessDenied, message, true);
+    }
+    let Some((subnet, _)) = subnet.and_then(SubnetFacts::looked_at) else {
+        let no_failed_read = subnet.is_none_or(|subnet| !subnet.last_read_failed());
+        if let Some(before) = Finding::before(block, READY).filter(|_| no_failed_read) {
+            return before;
+        }
+        let message = format!(
+            "EC2 has not answered yet for subnet {id}: if this stays, check the subnet's id and the controller's \
+             permissions ec2:{} and ec2:{}",
+            Action::DescribeSubnets,
+            Action::DescribeInterfaces
+        );
+        return not(Reason::Waiting, message, false);
+    };
+    let range = spec.range.cidr();
+    let outside =
+        |cidr: &Cidr| !cidr.contains(&range.network()) && !range.contains(&cidr.network());
+    if subnet.cidrs.iter().all(outside) {
+        let message = format!(
+            "{range} is not in subnet {id}: correct spec.cidr, or create a block with another spec.subnetID"
+        );
+        return not(Reason::SubnetMismatch, message, true);
+    }
+    let mut message = format!("addresses of {range} can be reserved");
+    if let Some(limits) = limits {
+        message = format!("{message}. {limits}");
+    }
+    Finding {
+        kind: READY,
+        on: true,
+        reason: Reason::Ready,
+        message,
+        with_event: false,
+    }
+}
