@@ -5,11 +5,14 @@ use std::time::Instant;
 
 use super::Extent;
 use super::cluster::{Bench, LONG, ROOM, STAYING};
-use super::figures::{Figure, number};
+use super::figures::{Figure, expect, number};
 use super::restart;
 
 /// Additional numbers of IPs for a full run; some seconds each.
 pub const LARGE: [usize; 2] = [5_000, 10_000];
+
+/// The largest slope that counts as linear: the points scatter.
+const STEEPEST: f64 = 1.1;
 
 /// The numbers of IPs after 10, before everything else is measured.
 pub const fn sizes(extent: Extent) -> &'static [usize] {
@@ -182,6 +185,16 @@ pub fn series() -> Vec<Series> {
             points: over(&|size| size.memory[0] - base),
         },
     ]
+}
+
+/// Checks that nothing grows faster than the number of IPs.
+pub fn expect_linear() {
+    for series in series() {
+        let slope = slope(&series.points);
+        expect(slope <= STEEPEST, || {
+            format!("{} grows with a slope of {slope:.2}", series.name)
+        });
+    }
 }
 
 /// Adds the fitted slopes as figures.

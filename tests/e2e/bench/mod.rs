@@ -131,6 +131,7 @@ async fn figures_of_a_cluster(scene: &Scene, extent: Extent) {
     if extent == Extent::Full {
         large(bench, &progress).await;
     }
+    growth::expect_linear();
     figures::end();
 }
 

@@ -21,6 +21,9 @@ pub async fn at_rest(bench: &Bench<'_>, extent: Extent) {
     let writes = counted.all_writes();
     expect(writes == 0, || format!("at rest: {:#?}", counted.writes()));
     let reads = counted.reads(ReadBy::Controller).len();
+    expect(reads == 0, || {
+        format!("at rest: {:#?}", counted.reads(ReadBy::Controller))
+    });
     let (all, attached, describes) = (bench.ips.len(), bench.attached, counted.describes);
     Figure::new(
         &format!("rest-{attached}"),

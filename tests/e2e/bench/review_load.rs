@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::Extent;
 use super::cluster::Bench;
-use super::figures::{Figure, number, percentiles};
+use super::figures::{Figure, expect, number, percentiles};
 use super::null_handler::NullHandler;
 use crate::harness::webhook_client::{WebhookClient, ask, request, review};
 
@@ -60,6 +60,12 @@ pub async fn webhook(bench: &Bench<'_>, extent: Extent) {
             let ratio = null_medians.get(position).map(|null| median / null);
             if ratio.is_none() {
                 null_medians.push(median);
+            }
+            // A mutating review waits for a read of the API server.
+            if let Some(ratio) = ratio.filter(|_| load.key == "validate" && connections > 1) {
+                expect(ratio <= 3.0, || {
+                    format!("a validating review takes {ratio:.1} x the null handler")
+                });
             }
             let ratio = ratio.map_or_else(String::new, |ratio| {
                 format!(", {ratio:.1} x the null handler")

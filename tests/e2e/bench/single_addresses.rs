@@ -39,6 +39,11 @@ pub async fn moves(bench: &mut Bench<'_>) {
     expect(executed == MOVES as u64, || {
         format!("{executed} calls for 256 moves of one call each")
     });
+    // The first 100 calls have tokens.
+    let ratio = took / ((256.0 - 100.0) / 5.0);
+    expect(ratio <= 1.1, || {
+        format!("256 moves of one call each take {ratio:.2} x the time that EC2 needs")
+    });
     Figure::new(
         "single-addresses",
         "256 moves, each to an interface of its own, `reassign: true`: EC2 calls, time",
