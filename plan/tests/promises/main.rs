@@ -24,6 +24,7 @@ mod backoff;
 mod blocks;
 mod bounds;
 mod brake;
+mod call_priority;
 mod claim_ids;
 mod delete;
 mod denied;
