@@ -1,17 +1,65 @@
 //! IPv4 addresses and ranges, and how they are parsed from text.
 //!
-//! [`Address`] and [`Cidr`] are aliases of IPv4 types. Other files depend on the address family too: `block.rs`,
-//! `ec2.rs` and `facts/address_rows.rs` compute with addresses as `u32`, and the node part (`src/node`) programs IPv4
-//! only.
+//! [`Address`] is a type of its own, so that most files do not depend on the address family. [`Cidr`] is still an alias
+//! of an IPv4 type. Other files depend on the family too: `block.rs`, `ec2.rs` and `facts/address_rows.rs` compute with
+//! addresses as `u32`, `src/cloud/ec2` reads only the IPv4 fields of EC2, and the node part (`src/node`, and its
+//! settings in `src/api`) programs IPv4 only.
 
 use alloc::string::{String, ToString};
 use core::fmt;
 use core::net::{Ipv4Addr, Ipv6Addr};
+use core::str::FromStr;
 
 use ipnet::{Ipv4Net, Ipv6Net};
 
 /// An address that a pod can hold.
-pub type Address = Ipv4Addr;
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Address(Ipv4Addr);
+
+impl Address {
+    /// An IPv4 address. Its octets or its number can be given too.
+    #[must_use]
+    pub fn v4(address: impl Into<Ipv4Addr>) -> Self {
+        Self(address.into())
+    }
+
+    /// The address as an IPv4 address, for code that can use IPv4 only.
+    #[must_use]
+    pub const fn ipv4(self) -> Ipv4Addr {
+        self.0
+    }
+
+    /// The address of this number: addresses are in the order of their numbers.
+    pub(crate) const fn from_number(number: u32) -> Self {
+        Self(Ipv4Addr::from_bits(number))
+    }
+
+    /// The number of the address.
+    pub(crate) const fn number(self) -> u32 {
+        self.0.to_bits()
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+/// The same text as `Display`, so that lists of addresses are easy to read.
+impl fmt::Debug for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Address {
+    type Err = ParseError;
+
+    fn from_str(text: &str) -> Result<Self, ParseError> {
+        parse_address(text)
+    }
+}
 
 /// A range of addresses with a common prefix.
 pub type Cidr = Ipv4Net;
@@ -21,12 +69,34 @@ pub(crate) type Span = (u32, u32);
 
 /// The span of a range.
 pub(crate) fn span(cidr: Cidr) -> Span {
-    (u32::from(cidr.network()), u32::from(cidr.broadcast()))
+    (first(cidr).number(), last(cidr).number())
+}
+
+/// The first address of a range.
+pub(crate) fn first(cidr: Cidr) -> Address {
+    Address(cidr.network())
+}
+
+/// The last address of a range.
+pub(crate) fn last(cidr: Cidr) -> Address {
+    Address(cidr.broadcast())
 }
 
 /// The addresses of a span.
 pub(crate) fn addresses((from, to): Span) -> impl Iterator<Item = Address> {
-    (from..=to).map(Address::from)
+    (from..=to).map(Address::from_number)
+}
+
+/// True if the range contains the address.
+pub(crate) fn contains(cidr: Cidr, address: Address) -> bool {
+    cidr.contains(&address.0)
+}
+
+/// True if the two ranges have an address in common.
+#[must_use]
+pub fn overlap(one: Cidr, other: Cidr) -> bool {
+    let ((first, last), (of_other, to_other)) = (span(one), span(other));
+    first <= to_other && of_other <= last
 }
 
 /// Why a text is not a usable address or CIDR. The error message says what to write instead.
@@ -47,14 +117,14 @@ pub enum ParseError {
     /// The text is an address, but a CIDR is expected.
     NoPrefix {
         /// The given value.
-        address: Ipv4Addr,
+        address: Address,
     },
     /// The CIDR has host bits set.
     NotCanonical {
         /// The given value.
         text: String,
         /// The same CIDR with the host bits cleared.
-        canonical: Ipv4Net,
+        canonical: Cidr,
     },
 }
 
@@ -88,8 +158,8 @@ impl core::error::Error for ParseError {}
 ///
 /// # Errors
 /// The text is an IPv6 address, a CIDR, has leading zeros, or is anything else.
-pub fn parse_address(text: &str) -> Result<Ipv4Addr, ParseError> {
-    text.parse().map_err(|_| {
+pub fn parse_address(text: &str) -> Result<Address, ParseError> {
+    text.parse().map(Address).map_err(|_| {
         if text.parse::<Ipv6Addr>().is_ok() {
             ParseError::Ipv6 {
                 text: text.to_string(),
@@ -107,8 +177,8 @@ pub fn parse_address(text: &str) -> Result<Ipv4Addr, ParseError> {
 ///
 /// # Errors
 /// The text is IPv6, a bare address, a CIDR that is not canonical, or anything else.
-pub fn parse_cidr(text: &str) -> Result<Ipv4Net, ParseError> {
-    if let Ok(net) = text.parse::<Ipv4Net>() {
+pub fn parse_cidr(text: &str) -> Result<Cidr, ParseError> {
+    if let Ok(net) = text.parse::<Cidr>() {
         if net.to_string() == text && net == net.trunc() {
             return Ok(net);
         }
@@ -117,8 +187,10 @@ pub fn parse_cidr(text: &str) -> Result<Ipv4Net, ParseError> {
             canonical: net.trunc(),
         });
     }
-    if let Ok(address) = text.parse::<Ipv4Addr>() {
-        return Err(ParseError::NoPrefix { address });
+    if let Ok(address) = text.parse() {
+        return Err(ParseError::NoPrefix {
+            address: Address(address),
+        });
     }
     if text.parse::<Ipv6Net>().is_ok() || text.parse::<Ipv6Addr>().is_ok() {
         return Err(ParseError::Ipv6 {
@@ -135,7 +207,7 @@ pub fn parse_cidr(text: &str) -> Result<Ipv4Net, ParseError> {
 ///
 /// # Errors
 /// As [`parse_cidr`], except that a bare address is accepted.
-pub fn parse_excluded(text: &str) -> Result<Ipv4Net, ParseError> {
+pub fn parse_excluded(text: &str) -> Result<Cidr, ParseError> {
     match parse_cidr(text) {
         Err(ParseError::NoPrefix { address }) => Ok(single(address)),
         Err(ParseError::Malformed { text, .. }) => Err(ParseError::Malformed {
@@ -147,6 +219,6 @@ pub fn parse_excluded(text: &str) -> Result<Ipv4Net, ParseError> {
 }
 
 /// The /32 CIDR of one address.
-fn single(address: Ipv4Addr) -> Ipv4Net {
-    Ipv4Net::from(address)
+fn single(address: Address) -> Cidr {
+    Cidr::from(address.0)
 }

@@ -6,7 +6,9 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::address::{Address, Cidr, ParseError, Span, parse_cidr, parse_excluded, span};
+use crate::address::{
+    Address, Cidr, ParseError, Span, contains, overlap, parse_cidr, parse_excluded, span,
+};
 use crate::ec2::{reserved, reserved_at_start};
 
 /// The addresses of one block: a CIDR without its excluded entries.
@@ -91,14 +93,13 @@ impl BlockRange {
     /// True if the CIDR contains the address, also if the address is excluded.
     #[must_use]
     pub fn contains(&self, address: Address) -> bool {
-        self.cidr.contains(&address)
+        contains(self.cidr, address)
     }
 
     /// True if the two CIDRs overlap. Excluded addresses count too: they still belong to their block.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
-        let ((first, last), (of_other, to_other)) = (span(self.cidr), span(other.cidr));
-        first <= to_other && of_other <= last
+        overlap(self.cidr, other.cidr)
     }
 
     /// Checks that the address may be reserved, by the block and by the CIDRs of its subnet. `subnets` is empty until
@@ -110,13 +111,17 @@ impl BlockRange {
         if !self.contains(address) {
             return Err(Unusable::OutsideBlock);
         }
-        if let Some(entry) = self.excluded.iter().find(|entry| entry.contains(&address)) {
+        if let Some(entry) = self
+            .excluded
+            .iter()
+            .find(|entry| contains(**entry, address))
+        {
             return Err(Unusable::Excluded(*entry));
         }
         if let Some(subnet) = subnets.iter().find(|subnet| reserved(address, **subnet)) {
             return Err(Unusable::ReservedByAws(*subnet));
         }
-        if !subnets.is_empty() && !subnets.iter().any(|subnet| subnet.contains(&address)) {
+        if !subnets.is_empty() && !subnets.iter().any(|subnet| contains(*subnet, address)) {
             return Err(Unusable::OutsideSubnet);
         }
         Ok(())
@@ -150,11 +155,11 @@ impl BlockRange {
             .find_map(|(from, to)| {
                 let mut next = Some(from);
                 while let Some(at) = next.filter(|at| *at <= to) {
-                    let address = Address::from(at);
+                    let address = Address::from_number(at);
                     let Some(last) = taken_until(address) else {
                         return Some(address);
                     };
-                    next = at.max(u32::from(last)).checked_add(1);
+                    next = at.max(last.number()).checked_add(1);
                 }
                 None
             })

@@ -54,7 +54,7 @@ pub(crate) const fn token_bucket(action: Action) -> (u64, u64) {
 pub fn reserved(address: Address, subnet: Cidr) -> bool {
     let (first, last) = span(subnet);
     let (_, at_start) = reserved_at_start(subnet);
-    let address = u32::from(address);
+    let address = address.number();
     (first..=at_start).contains(&address) || address == last
 }
 

@@ -7,10 +7,9 @@
 )]
 
 use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
-use mooring_plan::address::{parse_address, parse_cidr};
+use mooring_plan::address::{Address, parse_address, parse_cidr};
 use mooring_plan::block::{BlockRange, Unusable};
 use mooring_plan::ec2::reserved;
 use proptest::prelude::*;
@@ -47,8 +46,16 @@ fn an_address_is_refused_with_what_it_is() {
     assert!(says("203.0.113.7/32").contains("is not an IPv4 address"));
     assert_eq!(
         parse_address("203.0.113.7").unwrap(),
-        Ipv4Addr::new(203, 0, 113, 7)
+        Address::v4([203, 0, 113, 7])
     );
+}
+
+#[test]
+fn an_address_is_shown_as_it_is_written() {
+    let address = Address::v4([203, 0, 113, 7]);
+    assert_eq!(address.to_string().parse(), Ok(address));
+    assert_eq!(format!("{address:?}"), "203.0.113.7");
+    assert_eq!(format!("[{address:>12}]"), "[ 203.0.113.7]");
 }
 
 #[test]
@@ -72,11 +79,11 @@ fn an_excluded_entry_may_be_an_address_or_a_cidr() {
 fn aws_reserved_addresses_belong_to_the_subnet_not_the_block() {
     let subnet = net("10.0.0.0/24");
     for kept in [0, 1, 2, 3, 255] {
-        assert!(reserved(Ipv4Addr::new(10, 0, 0, kept), subnet), "{kept}");
+        assert!(reserved(Address::v4([10, 0, 0, kept]), subnet), "{kept}");
     }
     // The first address of the block is not the first address of the subnet.
     let block = block("10.0.0.16/28", &[]);
-    assert_eq!(block.check(Ipv4Addr::new(10, 0, 0, 16), &[subnet]), Ok(()));
+    assert_eq!(block.check(Address::v4([10, 0, 0, 16]), &[subnet]), Ok(()));
     assert_eq!(block.capacity(&[subnet]), 16);
     assert_eq!(block.capacity(&[net("10.0.0.16/28")]), 11);
 }
@@ -84,7 +91,7 @@ fn aws_reserved_addresses_belong_to_the_subnet_not_the_block() {
 #[test]
 fn before_the_subnet_is_known_an_address_passes_but_none_is_allocated() {
     let block = block("10.0.0.0/24", &[]);
-    let first = Ipv4Addr::new(10, 0, 0, 0);
+    let first = Address::v4([10, 0, 0, 0]);
     assert_eq!(block.check(first, &[]), Ok(()));
     assert!(!block.is_allocatable(first, &[]));
     assert_eq!(block.lowest_free(&[], |_| None), None);
@@ -95,11 +102,11 @@ fn before_the_subnet_is_known_an_address_passes_but_none_is_allocated() {
 fn the_lowest_free_address_is_allocated_first() {
     let block = block("10.0.0.0/28", &["10.0.0.4"]);
     let subnets = [net("10.0.0.0/24")];
-    let taken = BTreeSet::from([Ipv4Addr::new(10, 0, 0, 5)]);
+    let taken = BTreeSet::from([Address::v4([10, 0, 0, 5])]);
     let free = block.lowest_free(&subnets, |address| {
         taken.contains(&address).then_some(address)
     });
-    assert_eq!(free, Some(Ipv4Addr::new(10, 0, 0, 6)));
+    assert_eq!(free, Some(Address::v4([10, 0, 0, 6])));
     assert_eq!(block.lowest_free(&subnets, Some), None);
 }
 
@@ -132,13 +139,13 @@ fn the_ends_of_the_address_space_are_handled() {
     assert_eq!(block.capacity(&everything), (1 << 32) - 5);
     assert_eq!(
         block.lowest_free(&everything, |_| None),
-        Some(Ipv4Addr::new(0, 0, 0, 4))
+        Some(Address::v4([0, 0, 0, 4]))
     );
 }
 
 fn small_net() -> impl Strategy<Value = Ipv4Net> {
     (0_u32..512, 23_u8..=32).prop_map(|(low, prefix)| {
-        Ipv4Net::new(Ipv4Addr::from(0x0a00_0000 + low), prefix)
+        Ipv4Net::new((0x0a00_0000 + low).into(), prefix)
             .unwrap()
             .trunc()
     })
@@ -153,15 +160,15 @@ proptest! {
         taken in proptest::collection::btree_set(0_u32..512, 0..40),
     ) {
         let block = BlockRange::new(cidr, excluded);
-        let is_taken = |address: Ipv4Addr| taken.contains(&(u32::from(address) - 0x0a00_0000));
+        let is_taken = |address: Address| taken.contains(&(u32::from(address.ipv4()) - 0x0a00_0000));
         let good: Vec<_> = (0..512)
-            .map(|low| Ipv4Addr::from(0x0a00_0000 + low))
+            .map(|low| Address::v4(0x0a00_0000 + low))
             .filter(|address| block.is_allocatable(*address, &subnets))
             .collect();
         prop_assert_eq!(block.capacity(&subnets), good.len() as u64);
         let lowest = good.into_iter().find(|address| !is_taken(*address));
-        let taken_until = |address: Ipv4Addr| {
-            let row = (u32::from(address)..).map(Ipv4Addr::from).take_while(|address| is_taken(*address));
+        let taken_until = |address: Address| {
+            let row = (u32::from(address.ipv4())..).map(Address::v4).take_while(|address| is_taken(*address));
             row.last()
         };
         prop_assert_eq!(block.lowest_free(&subnets, taken_until), lowest);

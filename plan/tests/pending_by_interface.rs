@@ -19,7 +19,7 @@ const INTERFACES: [&str; 2] = ["eni-a", "eni-b"];
 
 fn address(name: &str) -> Address {
     let number = NAMES.iter().position(|of| *of == name).unwrap();
-    Address::new(203, 0, 113, u8::try_from(number).unwrap())
+    Address::v4([203, 0, 113, u8::try_from(number).unwrap()])
 }
 
 fn phase() -> impl Strategy<Value = Option<ClaimPhase>> {

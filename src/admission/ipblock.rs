@@ -1,5 +1,6 @@
 //! The admission rules for `IPBlock`s.
 
+use mooring_plan::address::overlap;
 use mooring_plan::admission::block::{check_delete, check_range, check_shrink};
 use mooring_plan::admission::syntax::{check_namespaces, check_node_labels};
 use mooring_plan::admission::{Denial, DenyReason};
@@ -127,9 +128,8 @@ fn changed(old: &IpBlock, new: &IpBlock, snapshot: &Snapshot) -> Verdict {
 
 /// The warning for an entry of `excluded` outside the range, which is most likely a mistake.
 fn useless(block: &IpBlock, range: &BlockRange) -> Option<String> {
-    let outside = range.excluded().iter().find(|entry| {
-        !range.contains(entry.network()) && !entry.contains(&range.cidr().network())
-    })?;
+    let mut excluded = range.excluded().iter();
+    let outside = excluded.find(|entry| !overlap(**entry, range.cidr()))?;
     Some(format!(
         "spec.excluded of IPBlock \"{}\" has {outside}, which is not in {range}",
         name(block)

@@ -1,12 +1,11 @@
 //! Calls that fail.
 
-use std::net::Ipv4Addr;
-
 use aws_credential_types::provider::error::CredentialsError;
 use aws_credential_types::provider::{ProvideCredentials, future};
 use mooring::cloud::ec2::Ec2;
 use mooring::cloud::ec2::classify::code;
 use mooring::metrics::Metrics;
+use mooring_plan::address::Address;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::names::{InstanceId, InstanceType, InterfaceId, SubnetId};
 use mooring_plan::outcome::{Action, Outcome};
@@ -33,7 +32,7 @@ impl ProvideCredentials for Nobody {
 async fn refusals_are_classified() {
     let world = World::start("refusals").await;
     let [first, second] = [&world.interfaces[0], &world.interfaces[1]];
-    let assign = async |interface: &InterfaceId, addresses: &[Ipv4Addr], reassign| {
+    let assign = async |interface: &InterfaceId, addresses: &[Address], reassign| {
         refused(world.ec2.assign(interface, addresses, reassign).await).0
     };
     let unassign = async |address| refused(world.ec2.unassign(first, &[address]).await).0;

@@ -1,6 +1,5 @@
 //! Starts a separate emulator with some resources for each test.
 
-use std::net::Ipv4Addr;
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use mooring::cloud::CloudError;
 use mooring::cloud::ec2::Ec2;
 use mooring::metrics::Metrics;
 use mooring_cluster::{Process, eventually, http_get, http_post, target};
+use mooring_plan::address::Address;
 use mooring_plan::names::{InstanceId, InterfaceId, SubnetId};
 use mooring_plan::outcome::{Action, Outcome};
 use serde_json::Value;
@@ -164,7 +164,7 @@ impl World {
     }
 
     /// The interface that has an address.
-    pub async fn holder(&self, address: Ipv4Addr) -> Option<InterfaceId> {
+    pub async fn holder(&self, address: Address) -> Option<InterfaceId> {
         let interfaces = self.ec2.interfaces(&self.subnet).await.unwrap();
         interfaces
             .into_iter()
@@ -173,8 +173,8 @@ impl World {
     }
 }
 
-pub fn address(last: u8) -> Ipv4Addr {
-    Ipv4Addr::new(203, 0, 113, last)
+pub fn address(last: u8) -> Address {
+    Address::v4([203, 0, 113, last])
 }
 
 pub fn refused<T: std::fmt::Debug>(result: Result<T, CloudError>) -> (Outcome, String) {

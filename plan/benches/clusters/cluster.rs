@@ -1,9 +1,9 @@
 //! One cluster: a paced engine, its API server and its interfaces. A request becomes a thing that is due later.
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use mooring_plan::address::Address;
 use mooring_plan::cloud::InstanceState;
 use mooring_plan::engine::{Completion, Effect, Engine, Event, Work};
 use mooring_plan::facts::{CallError, Fact, WriteOutcome, Written};
@@ -28,7 +28,7 @@ const READ: Duration = Duration::from_millis(2);
 /// From the answer to a write until a watch shows the object.
 const WATCH: Duration = Duration::from_millis(2);
 
-type Members = Vec<(IpName, Ipv4Addr)>;
+type Members = Vec<(IpName, Address)>;
 
 /// What is due at a moment.
 #[derive(Clone, Debug)]

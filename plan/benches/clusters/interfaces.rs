@@ -1,8 +1,8 @@
 //! The interfaces of one cluster, as EC2 has them: each cluster has a subnet of its own.
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
 
+use mooring_plan::address::Address;
 use mooring_plan::cloud::{Interface, Reassign};
 use mooring_plan::facts::CallError;
 use mooring_plan::names::InterfaceId;
@@ -16,7 +16,7 @@ pub const MAX_ADDRESSES: usize = 50;
 #[derive(Clone, Debug, Default)]
 pub struct Interfaces {
     all: BTreeMap<InterfaceId, Interface>,
-    on: BTreeMap<Ipv4Addr, InterfaceId>,
+    on: BTreeMap<Address, InterfaceId>,
 }
 
 pub fn refused(outcome: Outcome, code: &str) -> CallError {
@@ -32,7 +32,7 @@ impl Interfaces {
     }
 
     /// The address is on that interface already.
-    pub fn put(&mut self, address: Ipv4Addr, on: &InterfaceId) {
+    pub fn put(&mut self, address: Address, on: &InterfaceId) {
         let interface = self.all.get_mut(on).unwrap();
         interface.addresses.insert(address);
         assert!(interface.addresses.len() <= MAX_ADDRESSES);
@@ -45,12 +45,12 @@ impl Interfaces {
     }
 
     /// The interface that has the address.
-    pub fn holder_of(&self, address: Ipv4Addr) -> Option<&InterfaceId> {
+    pub fn holder_of(&self, address: Address) -> Option<&InterfaceId> {
         self.on.get(&address)
     }
 
     /// Carries out a request: all of it or nothing.
-    pub fn execute(&mut self, group: &CallGroup, addresses: &[Ipv4Addr]) -> Result<(), CallError> {
+    pub fn execute(&mut self, group: &CallGroup, addresses: &[Address]) -> Result<(), CallError> {
         let id = group.interface();
         let interface = self.all.get_mut(id).unwrap();
         match group {

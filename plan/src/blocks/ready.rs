@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::String;
 
 use super::finding::Finding;
-use crate::address::Cidr;
+use crate::address::overlap;
 use crate::decide::not_permitted;
 use crate::facts::{Facts, SubnetFacts};
 use crate::objects::{Block, BlockSpec, Node};
@@ -82,9 +82,7 @@ pub(super) fn ready(
         return not(Reason::Waiting, message, false);
     };
     let range = spec.range.cidr();
-    let outside =
-        |cidr: &Cidr| !cidr.contains(&range.network()) && !range.contains(&cidr.network());
-    if subnet.cidrs.iter().all(outside) {
+    if !subnet.cidrs.iter().any(|cidr| overlap(*cidr, range)) {
         let message = format!(
             "{range} is not in subnet {id}: correct spec.cidr, or create a block with another spec.subnetID"
         );

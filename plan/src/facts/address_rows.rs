@@ -11,12 +11,12 @@ pub(super) struct AddressRows(BTreeMap<u32, u32>);
 impl AddressRows {
     /// The last address of the row from this address on; None if the set does not contain this address.
     pub(super) fn last_from(&self, address: Address) -> Option<Address> {
-        self.row_of(u32::from(address))
-            .map(|(_, last)| Address::from(last))
+        self.row_of(address.number())
+            .map(|(_, last)| Address::from_number(last))
     }
 
     pub(super) fn insert(&mut self, address: Address) {
-        let at = u32::from(address);
+        let at = address.number();
         if self.row_of(at).is_some() {
             return;
         }
@@ -27,7 +27,7 @@ impl AddressRows {
     }
 
     pub(super) fn remove(&mut self, address: Address) {
-        let at = u32::from(address);
+        let at = address.number();
         let Some((first, last)) = self.row_of(at) else {
             return;
         };
@@ -59,7 +59,7 @@ mod tests {
     fn rows(of: impl IntoIterator<Item = u32>) -> AddressRows {
         let mut rows = AddressRows::default();
         for at in of {
-            rows.insert(Address::from(at));
+            rows.insert(Address::from_number(at));
         }
         rows
     }
@@ -77,7 +77,7 @@ mod tests {
             questions += 1;
             rows.last_from(address)
         });
-        assert_eq!((free, questions), (Some(Address::from(last)), 2));
+        assert_eq!((free, questions), (Some(Address::from_number(last)), 2));
     }
 
     proptest! {
@@ -88,10 +88,10 @@ mod tests {
             let (mut rows, mut set) = (AddressRows::default(), BTreeSet::new());
             for (inserted, at) in changes {
                 if inserted {
-                    rows.insert(Address::from(at));
+                    rows.insert(Address::from_number(at));
                     set.insert(at);
                 } else {
-                    rows.remove(Address::from(at));
+                    rows.remove(Address::from_number(at));
                     set.remove(&at);
                 }
             }
@@ -100,7 +100,7 @@ mod tests {
                     let row = (at..=u32::MAX).take_while(|at| set.contains(at));
                     row.last().unwrap_or(at)
                 });
-                prop_assert_eq!(rows.last_from(Address::from(at)), last.map(Address::from));
+                prop_assert_eq!(rows.last_from(Address::from_number(at)), last.map(Address::from_number));
             }
             // The result equals a set to which the removed addresses were never added.
             prop_assert_eq!(rows, self::rows(set));

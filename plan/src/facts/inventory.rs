@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
 use super::sets::Sets;
-use crate::address::{Address, Cidr, addresses, span};
+use crate::address::{Address, Cidr, addresses, contains, first, last, span};
 use crate::cloud::Interface;
 use crate::names::{InstanceId, InterfaceId};
 use crate::time::Instant;
@@ -36,7 +36,7 @@ impl Inventory {
         let prefixes = list
             .iter()
             .flat_map(|interface| {
-                let of = |prefix: &Cidr| (prefix.network(), (*prefix, interface.id.clone()));
+                let of = |prefix: &Cidr| (first(*prefix), (*prefix, interface.id.clone()));
                 interface.prefixes.iter().map(of)
             })
             .collect();
@@ -76,14 +76,14 @@ impl Inventory {
     /// delegated prefix, or the address itself. None: the inventory does not show this address.
     pub(crate) fn taken_until(&self, address: Address) -> Option<Address> {
         let in_prefix = self.prefix_of(address);
-        let last = in_prefix.map(|(prefix, _)| prefix.broadcast());
+        let last = in_prefix.map(|(prefix, _)| last(prefix));
         last.or_else(|| self.at.contains_key(&address).then_some(address))
     }
 
     /// The delegated prefix that contains the address, and its ENI.
     pub(crate) fn prefix_of(&self, address: Address) -> Option<(Cidr, &InterfaceId)> {
         let (_, (prefix, on)) = self.prefixes.range(..=address).next_back()?;
-        prefix.contains(&address).then_some((*prefix, on))
+        contains(*prefix, address).then_some((*prefix, on))
     }
 
     /// All addresses of the delegated prefixes.

@@ -3,9 +3,9 @@
 //! Rules: R2.13, R2.14.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use mooring_plan::address::Address;
 use mooring_plan::block::BlockRange;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::facts::{Affected, Fact, WriteOutcome};
@@ -14,21 +14,21 @@ use mooring_plan::step::{Read, Step, Write};
 use mooring_world::objects::reservation_of_others;
 
 use crate::paced::{Paced, ip};
-use crate::sim::{Sim, address};
+use crate::sim::{Sim, address, address_after};
 
 const MANY: usize = 1_000;
 const ONLY: &str = "203.0.113.10";
 
 /// The addresses in the status of the IPs.
-fn given(world: &Paced) -> BTreeSet<Ipv4Addr> {
+fn given(world: &Paced) -> BTreeSet<Address> {
     let ips = world.kube.ips.values();
     ips.filter_map(|ip| ip.status.address).collect()
 }
 
 /// The first addresses of the block that AWS does not reserve.
-fn lowest(count: usize) -> BTreeSet<Ipv4Addr> {
-    let first = u32::from(Ipv4Addr::new(203, 0, 112, 4));
-    (first..).map(Ipv4Addr::from).take(count).collect()
+fn lowest(count: usize) -> BTreeSet<Address> {
+    let all = (0..).map(|number| address_after("203.0.112.4", number));
+    all.take(count).collect()
 }
 
 fn refused(world: &Paced) -> usize {

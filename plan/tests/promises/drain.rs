@@ -1,13 +1,12 @@
 //! A block of 256 addresses: first all pods move at once, then the API server loses the data of all pods.
 
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use mooring_plan::block::BlockRange;
 use mooring_plan::facts::Kind;
 use mooring_plan::names::{BlockName, IpName};
 
-use crate::sim::{Sim, address};
+use crate::sim::{Sim, address_after};
 
 const MOVES: u32 = 256;
 
@@ -25,7 +24,7 @@ fn block_of_many() -> Sim {
     sim.node("n1");
     sim.node("n2");
     for n in 0..MOVES {
-        let address = Ipv4Addr::from_bits(address("203.0.112.10").to_bits() + n);
+        let address = address_after("203.0.112.10", n);
         sim.ip(&format!("ip{n}"), &address.to_string());
         sim.pod(&format!("old{n}")).on("n1").asks(&format!("ip{n}"));
     }

@@ -2,10 +2,10 @@
 //! Rules: R5.28, R5.29.
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
 use std::ops::Range;
 use std::time::Duration;
 
+use mooring_plan::address::Address;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::engine::{Effect, Engine, Event, FailoverPart, Pacing, Report};
 use mooring_plan::facts::{CallError, Settings, WriteOutcome};
@@ -17,7 +17,7 @@ use mooring_plan::time::Instant;
 use mooring_world::cloud::Cloud;
 use mooring_world::engine::leadership;
 use mooring_world::kube::Kube;
-use mooring_world::objects::{self, instance_of, interface_of};
+use mooring_world::objects::{self, address_after, instance_of, interface_of};
 
 use crate::paced_calls::Execution;
 
@@ -32,7 +32,7 @@ pub(crate) const EC2: Duration = Duration::from_millis(20);
 pub struct Sent {
     pub at: Instant,
     pub group: CallGroup,
-    pub addresses: Vec<Ipv4Addr>,
+    pub addresses: Vec<Address>,
     pub refused: Option<Outcome>,
 }
 
@@ -85,7 +85,7 @@ pub(crate) enum Ends {
     Done(Box<Event>),
     Effect(Box<Effect>),
     /// A request to EC2 whose caller does not wait any more.
-    Request(CallGroup, Vec<Ipv4Addr>),
+    Request(CallGroup, Vec<Address>),
 }
 
 fn engine() -> Engine {
@@ -103,9 +103,8 @@ pub fn ip(number: usize) -> IpName {
     IpName::new(format!("ip-{number:04}"))
 }
 
-pub fn address(number: usize) -> Ipv4Addr {
-    let first = u32::from(Ipv4Addr::new(203, 0, 113, 0));
-    Ipv4Addr::from(first + u32::try_from(number).unwrap())
+pub fn address(number: usize) -> Address {
+    address_after("203.0.113.0", u32::try_from(number).unwrap())
 }
 
 impl Paced {
@@ -143,7 +142,7 @@ impl Paced {
         world.kube.blocks.insert(block.name.clone(), block);
         for number in 0..nodes {
             let name = node(number);
-            let primary = Ipv4Addr::new(203, 0, 112, u8::try_from(10 + number).unwrap());
+            let primary = Address::v4([203, 0, 112, u8::try_from(10 + number).unwrap()]);
             let on = Some(instance_of(&name));
             let interface = interface_of(&name);
             world

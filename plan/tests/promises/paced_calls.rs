@@ -1,8 +1,8 @@
 //! How EC2 executes the requests of the paced engine.
 
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use mooring_plan::address::Address;
 use mooring_plan::engine::Event;
 use mooring_plan::facts::CallError;
 use mooring_plan::names::IpName;
@@ -27,7 +27,7 @@ fn unanswered() -> CallError {
 }
 
 impl Paced {
-    pub(crate) fn call(&mut self, group: CallGroup, ips: Vec<(IpName, Ipv4Addr)>) -> Event {
+    pub(crate) fn call(&mut self, group: CallGroup, ips: Vec<(IpName, Address)>) -> Event {
         let addresses: Vec<_> = ips.iter().map(|(_, address)| *address).collect();
         let result = match (self.fail.pop(), self.executions.pop()) {
             (Some(error), _) => Err(error),

@@ -1,7 +1,6 @@
 //! The places in `status.previous`: each is listed as long as it can have the address, and not longer.
 //! Rules: R4.16, R4.18, R4.19.
 
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use mooring_plan::names::InterfaceId;
@@ -44,7 +43,7 @@ fn old_places_in_a_move(sim: &mut Sim) -> Vec<InterfaceId> {
     sim.next_revision("b", "n2", 2);
     sim.step_until(is_claim);
     let previous = &sim.the_ip("partner").status.previous;
-    let old: Ipv4Addr = address("203.0.113.10");
+    let old = address("203.0.113.10");
     let of_old = previous.iter().filter(|entry| entry.address == old);
     of_old.map(|entry| entry.interface.clone()).collect()
 }

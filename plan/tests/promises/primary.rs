@@ -171,7 +171,7 @@ fn the_primary_address_of_the_target_itself_is_not_recorded() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.ec2.remember(sim.now);
     let one = sim.ec2.interface_mut(&interface_of("n1"));
-    one.primary = address(TAKEN);
+    one.primary = address(TAKEN).ipv4();
     sim.pod("a").on("n1");
     sim.settle();
     sim.expect_reason("partner", Reason::AddressInUse);

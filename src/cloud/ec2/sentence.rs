@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn addresses_are_found_between_any_signs_and_numbers_are_none() {
         let sentence = "[203.0.113.4] and 203.0.113.40. are not on eni-1.2 (3 of 10.0.0/24)";
-        let expected = [Address::new(203, 0, 113, 4), Address::new(203, 0, 113, 40)];
+        let expected = [4, 40].map(|last| Address::v4([203, 0, 113, last]));
         assert_eq!(addresses(sentence), expected.into());
         assert!(addresses("no address").is_empty());
     }

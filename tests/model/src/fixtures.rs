@@ -1,8 +1,8 @@
 //! The initial objects of a configuration: a block, nodes with their machines, IPs, pods.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv4Addr;
 
+use mooring_plan::address::Address;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::names::{InstanceId, InterfaceId, IpName, NodeName, PodUid};
 use mooring_plan::objects::{DesiredIp, Ip, Namespaces, Pod};
@@ -34,8 +34,8 @@ pub struct WorldBuilder {
 
 /// An address of the block.
 #[must_use]
-pub fn address(last: u8) -> Ipv4Addr {
-    Ipv4Addr::new(203, 0, 113, last)
+pub fn address(last: u8) -> Address {
+    Address::v4([203, 0, 113, last])
 }
 
 impl Fixtures {
@@ -78,7 +78,7 @@ impl WorldBuilder {
     }
 
     /// A foreign interface, which can have an address.
-    pub fn foreign(mut self, has: Option<Ipv4Addr>) -> (Self, InterfaceId) {
+    pub fn foreign(mut self, has: Option<Address>) -> (Self, InterfaceId) {
         let interface = interface_of("foreign");
         self.cloud.create_interface(&interface, None, None);
         if let Some(address) = has {
@@ -88,7 +88,7 @@ impl WorldBuilder {
     }
 
     /// An IP that was just created.
-    pub fn make_ip(&mut self, name: &str, desired: Ipv4Addr, reassign: Reassign) -> Ip {
+    pub fn make_ip(&mut self, name: &str, desired: Address, reassign: Reassign) -> Ip {
         let desired = DesiredIp {
             reassign,
             ..objects::desired(desired)
@@ -121,7 +121,7 @@ impl WorldBuilder {
     }
 
     /// An IP that exists from the start.
-    pub fn ip(mut self, name: &str, desired: Ipv4Addr, reassign: Reassign) -> Self {
+    pub fn ip(mut self, name: &str, desired: Address, reassign: Reassign) -> Self {
         let ip = self.make_ip(name, desired, reassign);
         self.kube.ips.insert(ip.name.clone(), ip);
         self

@@ -5,9 +5,9 @@ mod steps;
 mod time;
 
 use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use mooring_plan::address::Address;
 use mooring_plan::facts::{CallError, Fact, WriteOutcome};
 use mooring_plan::names::InterfaceId;
 use mooring_plan::objects::Ip;
@@ -77,7 +77,7 @@ pub struct History {
     /// Controllers that have not read the `ReplicaSet`s since they changed.
     pub sets_unread: BTreeSet<usize>,
     /// Addresses that a person has put on an interface, and that no own call has moved since.
-    pub manual: BTreeSet<(Ipv4Addr, InterfaceId)>,
+    pub manual: BTreeSet<(Address, InterfaceId)>,
     /// Interfaces that were detached from their machine: a write that was decided then can be late.
     pub detached: BTreeSet<InterfaceId>,
     /// The seconds since the last holder was lost, at most [`CHOICE_TIMEOUT`]. It is also [`CHOICE_TIMEOUT`] if no
@@ -281,7 +281,7 @@ impl State {
             }
             Step::Call(call) => {
                 let before = self.cloud.clone();
-                let addresses: Vec<Ipv4Addr> =
+                let addresses: Vec<Address> =
                     sent.members().iter().map(|(_, address)| *address).collect();
                 let group = call.group();
                 let result = self.change_cloud(|cloud| cloud.execute_together(&group, &addresses));

@@ -1,11 +1,10 @@
 //! Attached IPs that have numbers for names, for worlds with thousands of them.
 
-use std::net::Ipv4Addr;
-
+use mooring_plan::address::Address;
 use mooring_plan::names::{ClaimId, InterfaceRef, IpName, IpUid, NodeName, PodKey, PodUid};
 use mooring_plan::objects::{Claim, ClaimPhase, Gate, Ip, IpStatus, Pod, Reservation, Target};
 
-use crate::objects::{self, instance_of, interface_of, key};
+use crate::objects::{self, address_after, instance_of, interface_of, key};
 
 /// The objects of one attached IP: the IP, its reservation and its pod.
 pub struct Attached {
@@ -22,13 +21,13 @@ pub fn node_name(number: u32) -> NodeName {
     NodeName::new(format!("{number:04}"))
 }
 
-pub fn address(number: u32) -> Ipv4Addr {
-    Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 1, 0, 0)) + number)
+pub fn address(number: u32) -> Address {
+    address_after("10.1.0.0", number)
 }
 
 /// The primary address of a node's interface.
-pub fn primary(node: u32) -> Ipv4Addr {
-    Ipv4Addr::from(u32::from(Ipv4Addr::new(10, 200, 0, 10)) + node)
+pub fn primary(node: u32) -> Address {
+    address_after("10.200.0.10", node)
 }
 
 /// `what` distinguishes the pods of one IP.

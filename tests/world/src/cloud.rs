@@ -3,13 +3,13 @@
 mod calls;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv4Addr;
 
 use ec2_emulator::state::Ec2;
 use ec2_emulator::state::id::{InstanceId as Machine, NetworkInterfaceId, SubnetId as Net};
 use ec2_emulator::state::instance_type::InstanceType;
 use ec2_emulator::state::objects::{InstanceState as Life, NetworkInterface};
 use ec2_emulator::state::request::{Change, Changed};
+use mooring_plan::address::Address;
 use mooring_plan::cloud::{InstanceState, Interface};
 use mooring_plan::names::{InstanceId, InterfaceId, MacAddress, SubnetId};
 
@@ -128,11 +128,11 @@ impl Cloud {
         &mut self,
         name: &InterfaceId,
         instance: Option<&InstanceId>,
-        primary: Option<Ipv4Addr>,
+        primary: Option<Address>,
     ) {
         let create = Change::CreateNetworkInterface {
             subnet: self.subnet(SUBNET),
-            address: primary,
+            address: primary.map(Address::ipv4),
             description: String::new(),
             tags: unmanaged(),
         };
@@ -243,8 +243,8 @@ impl Cloud {
                 instance: on(interface).map(|id| InstanceId::from(self.names[&id.0].as_str())),
                 attached: interface.attachment.is_some(),
                 device_index: interface.attachment.map(|tie| tie.device_index),
-                primary: Some(interface.primary),
-                addresses: interface.addresses().collect(),
+                primary: Some(Address::v4(interface.primary)),
+                addresses: interface.addresses().map(Address::v4).collect(),
                 prefixes: interface.prefixes.iter().copied().collect(),
                 tags: interface.tags.clone(),
                 requester_managed: false,
@@ -277,17 +277,19 @@ impl Cloud {
     }
 
     /// The interface that has the address.
-    pub fn holder_of(&self, address: Ipv4Addr) -> Option<InterfaceId> {
-        let holder = self.shown().find(|interface| interface.has(address))?;
+    pub fn holder_of(&self, address: Address) -> Option<InterfaceId> {
+        let holder = self
+            .shown()
+            .find(|interface| interface.has(address.ipv4()))?;
         Some(self.name_of(holder))
     }
 
     /// All secondary addresses, with their interfaces.
-    pub fn assigned(&self) -> BTreeSet<(Ipv4Addr, InterfaceId)> {
+    pub fn assigned(&self) -> BTreeSet<(Address, InterfaceId)> {
         let with = |interface: &NetworkInterface| {
             let id = self.name_of(interface);
             let addresses = interface.secondary.clone().into_iter();
-            addresses.map(move |address| (address, id.clone()))
+            addresses.map(move |address| (Address::v4(address), id.clone()))
         };
         self.shown().flat_map(with).collect()
     }
@@ -299,10 +301,10 @@ impl Cloud {
     }
 
     /// Is there an interface on this machine that has the address, or has room for it?
-    pub fn has_room(&self, instance: &InstanceId, address: Ipv4Addr) -> bool {
+    pub fn has_room(&self, instance: &InstanceId, address: Address) -> bool {
         self.interfaces_on(instance).any(|interface| {
             let limit = self.ec2.address_limit(interface).unwrap();
-            interface.has(address) || interface.slots() < limit
+            interface.has(address.ipv4()) || interface.slots() < limit
         })
     }
 }

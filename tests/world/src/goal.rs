@@ -2,8 +2,8 @@
 //! point of view of the user.
 
 use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
 
+use mooring_plan::address::Address;
 use mooring_plan::names::{InstanceId, InterfaceId};
 use mooring_plan::objects::{Claim, Ip, Pod};
 use mooring_plan::reason::Reason;
@@ -18,7 +18,7 @@ pub struct AtRest<'a> {
     pub kube: &'a Kube,
     pub cloud: &'a Cloud,
     /// Whether a person assigned this address to this interface.
-    pub manual: &'a dyn Fn(Ipv4Addr, &InterfaceId) -> bool,
+    pub manual: &'a dyn Fn(Address, &InterfaceId) -> bool,
 }
 
 fn require(holds: bool, what: &str) -> Result<(), String> {
@@ -41,14 +41,14 @@ impl AtRest<'_> {
                 "an IP has no condition Reserved",
             )?;
             let desired = ip.desired.as_ref().ok().and_then(|desired| desired.address);
-            let reserved = |address: Ipv4Addr| self.kube.reserved_for(address, &ip.uid);
+            let reserved = |address: Address| self.kube.reserved_for(address, &ip.uid);
             let Some(address) = ip.status.address else {
                 let taken = desired.and_then(reserved) == Some(false);
                 require(taken, "a free address is not reserved")?;
                 continue;
             };
             // While a pod has the present address, the IP does not change to an address that is in use elsewhere.
-            let in_use = |desired: Ipv4Addr| {
+            let in_use = |desired: Address| {
                 let on = self.cloud.holder_of(desired);
                 ip.status.claim.is_some()
                     && on.is_some_and(|on| !explains(&ip.status, desired, &on))
@@ -74,11 +74,7 @@ impl AtRest<'_> {
     }
 
     /// Checks one IP; returns the place where its address may be.
-    fn place_of(
-        self,
-        ip: &Ip,
-        address: Ipv4Addr,
-    ) -> Result<Option<(Ipv4Addr, InterfaceId)>, String> {
+    fn place_of(self, ip: &Ip, address: Address) -> Result<Option<(Address, InterfaceId)>, String> {
         let on = self.cloud.holder_of(address);
         let foreign = on
             .as_ref()
@@ -141,7 +137,7 @@ impl AtRest<'_> {
         Ok(Some((address, target.place.interface.clone())))
     }
 
-    fn nothing_left(self, ours: &BTreeSet<(Ipv4Addr, InterfaceId)>) -> Result<(), String> {
+    fn nothing_left(self, ours: &BTreeSet<(Address, InterfaceId)>) -> Result<(), String> {
         for held in self.kube.reservations.values() {
             let mut ips = self.kube.ips.values();
             let owner = ips.find(|ip| Some(&ip.uid) == held.owner.as_ref());
@@ -180,7 +176,7 @@ impl AtRest<'_> {
     }
 
     /// Could the machine that this pod is bound to have the address?
-    fn has_room(self, pod: &Pod, address: Ipv4Addr) -> bool {
+    fn has_room(self, pod: &Pod, address: Address) -> bool {
         self.instance(pod)
             .is_some_and(|instance| self.cloud.has_room(instance, address))
     }

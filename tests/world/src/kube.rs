@@ -1,8 +1,8 @@
 //! A small API server: compare-and-swap, UIDs, finalizers, garbage collection.
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
 
+use mooring_plan::address::Address;
 use mooring_plan::facts::{Fact, WriteOutcome, Written};
 use mooring_plan::names::{BlockName, IpName, IpUid, NodeName, PodKey, PodUid, ResourceVersion};
 use mooring_plan::objects::{Block, Gate, Ip, Node, NodeReport, Pod, ReplicaSet, Reservation};
@@ -30,7 +30,7 @@ pub struct Kube {
     pub node_parts: NodeParts,
     /// By name; all are in the namespace of the pods.
     pub replica_sets: BTreeMap<String, ReplicaSet>,
-    pub reservations: BTreeMap<Ipv4Addr, Reservation>,
+    pub reservations: BTreeMap<Address, Reservation>,
 }
 
 fn next(newest: &mut Option<u64>, version: &mut ResourceVersion) {
@@ -113,14 +113,14 @@ impl Kube {
             owner.is_some_and(|owner| self.ips.values().all(|ip| &ip.uid != owner))
         };
         let orphans = self.reservations.values().filter(orphan);
-        let orphans: Vec<Ipv4Addr> = orphans.map(|held| held.address).collect();
+        let orphans: Vec<Address> = orphans.map(|held| held.address).collect();
         for address in orphans {
             self.delete_reservation(address);
         }
     }
 
     /// Deletes a reservation. If it has a finalizer, it is only marked as deleted.
-    pub fn delete_reservation(&mut self, address: Ipv4Addr) {
+    pub fn delete_reservation(&mut self, address: Address) {
         let Some(held) = self.reservations.get_mut(&address) else {
             return;
         };
@@ -213,7 +213,7 @@ impl Kube {
         }
     }
 
-    pub fn reserve(&mut self, name: &IpName, uid: &IpUid, address: Ipv4Addr) -> WriteOutcome {
+    pub fn reserve(&mut self, name: &IpName, uid: &IpUid, address: Address) -> WriteOutcome {
         if self.reservations.contains_key(&address) {
             return WriteOutcome::AlreadyExists;
         }

@@ -1,9 +1,9 @@
 //! Newly created objects. A test changes the fields that it needs.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use mooring_plan::address::Address;
 use mooring_plan::block::BlockRange;
 use mooring_plan::cloud::Interface;
 use mooring_plan::names::{
@@ -21,8 +21,13 @@ pub const SUBNET: &str = "subnet-1";
 /// The version of an object that was never changed.
 const FIRST: ResourceVersion = ResourceVersion(1);
 
-pub fn address(text: &str) -> Ipv4Addr {
+pub fn address(text: &str) -> Address {
     text.parse().unwrap()
+}
+
+/// The address that comes this many addresses after `first`.
+pub fn address_after(first: &str, number: u32) -> Address {
+    Address::v4(u32::from(address(first).ipv4()) + number)
 }
 
 /// The key of a pod; all of them are in one namespace.
@@ -92,7 +97,7 @@ pub fn node(name: &str) -> Node {
 }
 
 /// An interface of a node in the subnet, as EC2 shows it.
-pub fn interface(node: &str, primary: Ipv4Addr) -> Interface {
+pub fn interface(node: &str, primary: Address) -> Interface {
     Interface {
         id: interface_of(node),
         mac: Some(MacAddress::new(format!("mac-of-{}", interface_of(node)))),
@@ -109,7 +114,7 @@ pub fn interface(node: &str, primary: Ipv4Addr) -> Interface {
 }
 
 /// A spec that asks for an address, for pods of all namespaces.
-pub fn desired(address: Ipv4Addr) -> DesiredIp {
+pub fn desired(address: Address) -> DesiredIp {
     DesiredIp {
         address: Some(address),
         allowed_namespaces: Namespaces::All,
@@ -175,7 +180,7 @@ fn uid_of_set(name: &str) -> ReplicaSetUid {
 }
 
 /// The reservation that Mooring makes for an IP.
-pub fn reservation(uid: &str, address: Ipv4Addr, ip: &IpName, of: &IpUid) -> Reservation {
+pub fn reservation(uid: &str, address: Address, ip: &IpName, of: &IpUid) -> Reservation {
     Reservation {
         finalizer: true,
         label: Some(of.clone()),
@@ -186,7 +191,7 @@ pub fn reservation(uid: &str, address: Ipv4Addr, ip: &IpName, of: &IpUid) -> Res
 }
 
 /// A reservation without the label of Mooring: of an IP of this name, or of a Service.
-pub fn reservation_of_others(uid: &str, address: Ipv4Addr, ip: Option<&IpName>) -> Reservation {
+pub fn reservation_of_others(uid: &str, address: Address, ip: Option<&IpName>) -> Reservation {
     Reservation {
         address,
         uid: uid.to_owned(),

@@ -1,14 +1,13 @@
 //! Questions that rules and goals ask of objects.
 
-use std::net::Ipv4Addr;
-
+use mooring_plan::address::Address;
 use mooring_plan::names::{InterfaceId, IpUid};
 use mooring_plan::objects::{Claim, Ip, IpStatus, Node, Pod, ReplicaSet};
 
 use crate::kube::Kube;
 
 /// Does the status explain the address on that interface?
-pub fn explains(status: &IpStatus, address: Ipv4Addr, interface: &InterfaceId) -> bool {
+pub fn explains(status: &IpStatus, address: Address, interface: &InterfaceId) -> bool {
     let target = status.claim.as_ref().and_then(Claim::target);
     status.address == Some(address)
         && target.is_some_and(|target| &target.place.interface == interface)
@@ -49,7 +48,7 @@ impl Kube {
     }
 
     /// Is the address reserved for this IP? `None`: it is not reserved.
-    pub fn reserved_for(&self, address: Ipv4Addr, uid: &IpUid) -> Option<bool> {
+    pub fn reserved_for(&self, address: Address, uid: &IpUid) -> Option<bool> {
         let held = self.reservations.get(&address)?;
         Some(held.owner.as_ref() == Some(uid))
     }

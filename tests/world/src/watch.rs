@@ -1,8 +1,8 @@
 //! The events of watches: the difference between the objects that were shown and the present objects.
 
 use std::collections::BTreeMap;
-use std::net::Ipv4Addr;
 
+use mooring_plan::address::Address;
 use mooring_plan::facts::{Fact, Kind};
 use mooring_plan::names::PodUid;
 use mooring_plan::objects::{Pod, Reservation};
@@ -119,7 +119,7 @@ impl Kube {
         labelled.map(|pod| (&pod.uid, pod)).collect()
     }
 
-    fn managed(&self) -> BTreeMap<&Ipv4Addr, &Reservation> {
+    fn managed(&self) -> BTreeMap<&Address, &Reservation> {
         let all = self.reservations.iter();
         all.filter(|(_, held)| held.managed).collect()
     }

@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 fn address(number: usize) -> Address {
-    Address::new(203, 0, 113, u8::try_from(number).unwrap())
+    Address::v4([203, 0, 113, u8::try_from(number).unwrap()])
 }
 
 fn group() -> CallGroup {

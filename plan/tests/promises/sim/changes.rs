@@ -1,7 +1,6 @@
 //! Changes by users, nodes and EC2: blocks, IPs, nodes, ENIs.
 
-use std::net::Ipv4Addr;
-
+use mooring_plan::address::Address;
 use mooring_plan::cloud::{InstanceState, Reassign};
 use mooring_plan::names::{BlockName, InterfaceId, IpName, NodeName};
 use mooring_plan::objects::{Block, DesiredIp, Ip, Namespaces, Node};
@@ -88,7 +87,7 @@ impl Sim {
     /// Another ENI on the instance of a node.
     pub fn interface(&mut self, id: &str, node: &str) {
         let last = (4..=250).rev();
-        let mut free = last.map(|last| Ipv4Addr::new(203, 0, 113, last));
+        let mut free = last.map(|last| Address::v4([203, 0, 113, last]));
         let primary = free.find(|primary| self.ec2.holder_of(*primary).is_none());
         self.new_interface_on(id, node, primary.unwrap());
     }
@@ -98,7 +97,7 @@ impl Sim {
         self.new_interface_on(id, "elsewhere", address(primary));
     }
 
-    fn new_interface_on(&mut self, id: &str, node: &str, primary: Ipv4Addr) {
+    fn new_interface_on(&mut self, id: &str, node: &str, primary: Address) {
         self.ec2.remember(self.now);
         self.ec2
             .create_interface(&id.into(), Some(&instance_of(node)), Some(primary));

@@ -1,8 +1,8 @@
 //! Assertions about a world at rest.
 
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use mooring_plan::address::Address;
 use mooring_plan::names::{InterfaceId, IpName};
 use mooring_plan::objects::{ClaimPhase, Ip};
 use mooring_plan::reason::Reason;
@@ -19,7 +19,7 @@ fn said(ip: &Ip, reason: Reason) -> bool {
 impl Sim {
     /// At rest, the state must match the specs.
     pub fn expect_the_wish(&self) {
-        let by_hand: Vec<Ipv4Addr> = self.rules.ever_by_hand().collect();
+        let by_hand: Vec<Address> = self.rules.ever_by_hand().collect();
         let goal = AtRest {
             kube: &self.kube,
             cloud: &self.ec2,
@@ -83,7 +83,7 @@ impl Sim {
             "{name} is there\n{}",
             self.story()
         );
-        let left: Vec<&Ipv4Addr> = self
+        let left: Vec<&Address> = self
             .kube
             .reservations
             .values()
@@ -165,7 +165,7 @@ impl Sim {
 
     /// Only this address is reserved.
     pub fn expect_reserved_only(&self, address: &str) {
-        let reserved: Vec<&Ipv4Addr> = self.kube.reservations.keys().collect();
+        let reserved: Vec<&Address> = self.kube.reservations.keys().collect();
         assert_eq!(reserved, [&super::address(address)], "{}", self.story());
     }
 

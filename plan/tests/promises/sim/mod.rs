@@ -28,7 +28,7 @@ use mooring_world::engine::leadership;
 use mooring_world::kube::Kube;
 
 pub use ec2::{Ec2, Fault};
-pub use mooring_world::objects::{SUBNET, address, instance_of, interface_of, key};
+pub use mooring_world::objects::{SUBNET, address, address_after, instance_of, interface_of, key};
 pub use rules::Rules;
 pub use steps::status_write;
 use watch::Shown;

@@ -1,9 +1,9 @@
 //! The safety rules, which are asserted at every step, and the past states that they need.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
+use mooring_plan::address::Address;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::names::{IpName, IpUid, NodeName, PodKey, PodUid};
 use mooring_plan::objects::{ClaimPhase, Ip, IpStatus, Pod};
@@ -33,7 +33,7 @@ pub struct Rules {
     pub(super) written: BTreeMap<(usize, IpName), Instant>,
     pub(super) nodes: BTreeMap<NodeName, Instant>,
     pub(super) sets: Option<Instant>,
-    by_hand: BTreeMap<Ipv4Addr, Instant>,
+    by_hand: BTreeMap<Address, Instant>,
 }
 
 impl Rules {
@@ -72,7 +72,7 @@ impl Rules {
         self.sets = Some(now);
     }
 
-    pub fn put_by_hand(&mut self, address: Ipv4Addr, now: Instant) {
+    pub fn put_by_hand(&mut self, address: Address, now: Instant) {
         self.by_hand.insert(address, now);
     }
 
@@ -82,7 +82,7 @@ impl Rules {
         self.inventories.remove(&controller);
     }
 
-    pub fn ever_by_hand(&self) -> impl Iterator<Item = Ipv4Addr> {
+    pub fn ever_by_hand(&self) -> impl Iterator<Item = Address> {
         self.by_hand.keys().copied()
     }
 }

@@ -33,7 +33,7 @@ where
 }
 
 fn address() -> impl Strategy<Value = Address> {
-    any::<u32>().prop_map(Address::from)
+    any::<u32>().prop_map(Address::v4)
 }
 
 fn pod() -> impl Strategy<Value = (PodKey, PodUid)> {

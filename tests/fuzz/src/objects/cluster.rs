@@ -1,11 +1,11 @@
 //! The objects of the simulated cluster. No two objects have the same identity.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv4Addr;
 use std::time::Duration;
 
 use kube::core::DynamicObject;
 use mooring::api::read;
+use mooring_plan::address::Address;
 use mooring_plan::cloud::Interface;
 use mooring_plan::facts::{Fact, Facts, Kind, Settings};
 use mooring_plan::names::{BlockName, InterfaceId, IpName, NodeName, PodUid, SubnetId};
@@ -25,7 +25,7 @@ pub struct Cluster {
     pub blocks: BTreeMap<BlockName, DynamicObject>,
     pub pods: BTreeMap<PodUid, Pod>,
     pub nodes: BTreeMap<NodeName, Node>,
-    pub reservations: BTreeMap<Ipv4Addr, Reservation>,
+    pub reservations: BTreeMap<Address, Reservation>,
     pub replica_sets: Vec<ReplicaSet>,
     pub interfaces: BTreeMap<InterfaceId, Interface>,
     /// Interfaces that are full, although no inventory shows it.
@@ -114,7 +114,7 @@ impl Cluster {
         let Some(id) = text("id").map(InterfaceId::from) else {
             return;
         };
-        let address = |value: &Value| value.as_str()?.parse::<Ipv4Addr>().ok();
+        let address = |value: &Value| value.as_str()?.parse::<Address>().ok();
         let primary = address(&document["primary"]);
         let listed = document["addresses"]
             .as_array()

@@ -7,6 +7,7 @@ use mooring::admission::{
     BoundNode, ClusterReader, Dependencies, KnownIp, Right, Rights, Snapshot, Unreadable,
 };
 use mooring::api::{Ip, IpBlock};
+use mooring_plan::address::Address;
 use mooring_plan::admission::address::Parent;
 use mooring_plan::admission::usage::{Subject, Use};
 use serde::de::DeserializeOwned;
@@ -148,8 +149,9 @@ fn now(dependencies: &Dependencies) -> Snapshot {
         Some("gone") => BoundNode::Absent,
         _ => BoundNode::Unknown,
     };
-    let service = |address: std::net::Ipv4Addr| {
-        (address.octets()[3] == 99).then(|| Parent::Else("Service default/kubernetes".to_owned()))
+    let service = |address: Address| {
+        (address.ipv4().octets()[3] == 99)
+            .then(|| Parent::Else("Service default/kubernetes".to_owned()))
     };
     snapshot()
         .with_node(node)

@@ -1,7 +1,6 @@
 //! What must be true in every state.
 
-use std::net::Ipv4Addr;
-
+use mooring_plan::address::Address;
 use mooring_plan::names::IpUid;
 use mooring_world::kube::Kube;
 use mooring_world::queries::explains;
@@ -10,7 +9,7 @@ use super::{Broken, Rule, require};
 use crate::state::State;
 
 /// Is the address reserved for this IP?
-pub fn reserved(kube: &Kube, address: Ipv4Addr, uid: &IpUid) -> bool {
+pub fn reserved(kube: &Kube, address: Address, uid: &IpUid) -> bool {
     let held = kube.reservations.get(&address);
     held.is_some_and(|held| held.owner.as_ref() == Some(uid) || held.label.as_ref() == Some(uid))
 }

@@ -1,7 +1,6 @@
 //! External events: changes by users, kubelets, other programs and machines.
 
-use std::net::Ipv4Addr;
-
+use mooring_plan::address::Address;
 use mooring_plan::names::{InstanceId, InterfaceId, IpName, NodeName, PodKey, ResourceVersion};
 use mooring_plan::objects::{Ip, Pod};
 use mooring_world::cloud::Cloud;
@@ -35,7 +34,7 @@ pub enum Event {
     /// An IP is created.
     IpCreated(Ip),
     /// `spec.address` is edited.
-    Edited(IpName, Ipv4Addr),
+    Edited(IpName, Address),
     /// The IP is deleted.
     IpDeleted(IpName),
     /// A user writes an unrelated annotation on the IP.
@@ -43,7 +42,7 @@ pub enum Event {
     /// A `ReplicaSet` gets this revision and this number of replicas.
     Revised(String, u64, u64),
     /// A person puts an address on an interface.
-    PutManually(Ipv4Addr, InterfaceId),
+    PutManually(Address, InterfaceId),
     /// The node part of this node programs again.
     NodePartGoesOn(NodeName),
     /// Another process becomes the leader.

@@ -1,10 +1,10 @@
 //! Calls of EC2. Refusals are classified as in the real client.
 
 use std::collections::BTreeSet;
-use std::net::Ipv4Addr;
 
 use ec2_emulator::state::error::{Code, Ec2Error};
 use ec2_emulator::state::request::{Change, Wanted};
+use mooring_plan::address::Address;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::facts::CallError;
 use mooring_plan::names::InterfaceId;
@@ -23,10 +23,10 @@ impl Cloud {
     pub fn execute_together(
         &mut self,
         group: &CallGroup,
-        addresses: &[Ipv4Addr],
+        addresses: &[Address],
     ) -> Result<(), CallError> {
         let interface = self.id(group.interface());
-        let addresses: BTreeSet<Ipv4Addr> = addresses.iter().copied().collect();
+        let addresses = addresses.iter().map(|address| address.ipv4()).collect();
         let (action, change) = match group {
             CallGroup::Assign(_, reassign) => {
                 let change = Change::AssignPrivateIpAddresses {
@@ -56,7 +56,7 @@ impl Cloud {
 
     /// A manual change: assigns the address to an interface, also if another interface has it, or unassigns it from
     /// all.
-    pub fn put_manually(&mut self, address: Ipv4Addr, on: Option<&InterfaceId>) {
+    pub fn put_manually(&mut self, address: Address, on: Option<&InterfaceId>) {
         let call = match on {
             Some(on) => Call::Assign {
                 interface: on.clone(),
@@ -77,7 +77,7 @@ impl Cloud {
 }
 
 /// The addresses that a message of the emulator names.
-fn named_in(message: &str) -> BTreeSet<Ipv4Addr> {
+fn named_in(message: &str) -> BTreeSet<Address> {
     message
         .split(|char: char| !char.is_ascii_digit() && char != '.')
         .filter_map(|word| word.trim_matches('.').parse().ok())
