@@ -25,7 +25,7 @@ help:
 	@echo 'make verify    run the checks that take longer; only some of them: make verify SLICES="properties demo webhook"'
 	@echo 'make mutants   change plan in one place at a time, and fail unless its tests fail (about 10 minutes)'
 	@echo 'make planted-bugs  plant mistakes, and fail unless the checkers find them'
-	@echo 'make bench     measure the release binary; once it is built, QUICK=1 takes 3 minutes'
+	@echo 'make bench     measure the release binary; once it is built, QUICK=1 takes about 3 minutes'
 	@echo 'make release   build the static release binary, and run it in an empty root'
 	@echo 'make sbom      write target/mooring.cdx.json, the list of libraries in the binary'
 	@echo 'make advisories  ask the RustSec database about every library (needs the network)'
