@@ -60,7 +60,7 @@ use core::time::Duration;
 use crate::buckets::{Buckets, Budget};
 use crate::facts::{Affected, Fact, Facts, Settings};
 use crate::lease::Leadership;
-use crate::names::{InterfaceId, IpName};
+use crate::names::{InstanceId, InterfaceId, IpName};
 use crate::outcome::Action;
 use crate::step::Notice;
 use crate::time::Instant;
@@ -130,6 +130,8 @@ struct InFlight {
     event: Option<PendingEvent>,
     /// The ENIs for which this IP can need a call after this step.
     concerns: Vec<InterfaceId>,
+    /// The instance that is read.
+    instance: Option<InstanceId>,
 }
 
 impl Engine {

@@ -125,6 +125,7 @@ impl Engine {
                 begun: now,
                 event: None,
                 concerns,
+                instance: None,
             };
             self.in_flight.insert(ip.clone(), flight);
         }

@@ -1,11 +1,12 @@
 //! Reconciles IPs: at most one step per IP is in flight.
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::{Effect, Engine, InFlight, SHORTEST_TIMER};
 use crate::facts::Fact;
-use crate::names::IpName;
+use crate::names::{InstanceId, IpName};
 use crate::objects::Claim;
 use crate::outcome::Action;
 use crate::step::{Moved, Read, StatusWrite, Step, Write};
@@ -13,6 +14,10 @@ use crate::time::Instant;
 
 /// Maximum number of requests for IPs in flight (R6.4). The limits of the API server for one client are higher.
 pub(super) const AT_ONCE: usize = 64;
+/// Maximum number of reads of instances in flight (R1.10).
+const INSTANCES_AT_ONCE: usize = 16;
+/// Time until a read of an instance is tried again while others are in flight. The answer comes before, if EC2 is well.
+const READ_AGAIN: Duration = Duration::from_millis(500);
 /// Time until a call is tried again for which too little of the lease was left.
 pub(super) const CALL_AGAIN: Duration = Duration::from_millis(500);
 
@@ -103,11 +108,26 @@ impl Engine {
         if self.is_paced() {
             self.repeats.check(ip, step, now)?;
         }
-        match step {
-            Step::Call(_) if !self.leadership.may_call(now) => Err(now.plus(CALL_AGAIN)),
-            Step::Read(Read::Instance(_)) => self.take_token(Action::DescribeInstances, now),
-            Step::Call(_) | Step::Read(_) | Step::Write(_) => Ok(()),
+        if matches!(step, Step::Call(_)) && !self.leadership.may_call(now) {
+            return Err(now.plus(CALL_AGAIN));
         }
+        let Some(instance) = instance_of(step) else {
+            return Ok(());
+        };
+        if !self.may_read(instance) {
+            return Err(now.plus(READ_AGAIN));
+        }
+        self.take_token(Action::DescribeInstances, now)
+    }
+
+    /// True if an instance may be read now. The answer to one read serves all IPs on the instance, and slow reads must
+    /// leave room for writes.
+    fn may_read(&self, instance: &InstanceId) -> bool {
+        let flights = self.in_flight.values();
+        let mut read: BTreeSet<&InstanceId> = flights
+            .filter_map(|flight| flight.instance.as_ref())
+            .collect();
+        read.len() < INSTANCES_AT_ONCE && read.insert(instance)
     }
 
     fn begin(&mut self, ip: &IpName, step: &Step, now: Instant) {
@@ -116,8 +136,10 @@ impl Engine {
             begun: now,
             event: None,
             concerns: Vec::new(),
+            instance: None,
         };
         if self.is_paced() {
+            flight.instance = instance_of(step).cloned();
             flight.event = self.event_of(ip, step, now);
             flight.concerns = self.concerns(ip, step);
             self.repeats.began(ip, step, now);
@@ -159,6 +181,14 @@ fn begun(ip: &IpName, write: &Write) -> Option<Fact> {
             let interface = status.unfinished_for()?.clone();
             Some(Fact::ClaimBegun(ip.clone(), interface, status.address?))
         }
+        _ => None,
+    }
+}
+
+/// The instance that a step reads.
+const fn instance_of(step: &Step) -> Option<&InstanceId> {
+    match step {
+        Step::Read(Read::Instance(instance)) => Some(instance),
         _ => None,
     }
 }

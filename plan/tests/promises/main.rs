@@ -46,6 +46,7 @@ mod forgetting;
 mod gate_opening;
 mod impaired;
 mod in_use;
+mod instance_reads;
 mod inventories;
 mod late;
 mod lead_begins;

@@ -9,7 +9,7 @@ use mooring_plan::address::Address;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::engine::{Effect, Engine, Event, FailoverPart, Pacing, Report};
 use mooring_plan::facts::{CallError, Settings, WriteOutcome};
-use mooring_plan::names::{BlockName, InterfaceId, IpName, NodeName};
+use mooring_plan::names::{BlockName, InstanceId, InterfaceId, IpName, NodeName};
 use mooring_plan::objects::{Block, DesiredIp};
 use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{BlockStep, CallGroup, NodeStep, Notice, Write};
@@ -53,6 +53,10 @@ pub struct Paced {
     pub inventories: Vec<Instant>,
     /// The steps of blocks, and when they were begun.
     pub block_steps: Vec<(Instant, BlockName, BlockStep)>,
+    /// The reads of instances, and when they were begun.
+    pub instance_reads: Vec<(Instant, InstanceId)>,
+    /// True if EC2 does not answer such reads for 5 s, and then with an error.
+    pub instances_hang: bool,
     /// The steps of nodes, and when they were begun.
     pub node_steps: Vec<(Instant, NodeName, NodeStep)>,
     /// Number of wake-ups without an event.
@@ -121,6 +125,8 @@ impl Paced {
             reports: Vec::new(),
             inventories: Vec::new(),
             block_steps: Vec::new(),
+            instance_reads: Vec::new(),
+            instances_hang: false,
             node_steps: Vec::new(),
             wakes: 0,
             refuses_blocks: false,

@@ -4,10 +4,13 @@ use std::time::Duration;
 
 use mooring_plan::engine::{Completion, Effect, Event, Report, Work};
 use mooring_plan::facts::Fact;
-use mooring_plan::step::Write;
+use mooring_plan::step::{Read, Write};
 use mooring_world::engine::answer;
 
 use crate::paced::{EC2, Ends, Paced, RANGE, READ, WRITE};
+
+/// After this time a request to EC2 fails.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Paced {
     /// Runs the world for this time.
@@ -53,6 +56,10 @@ impl Paced {
                 }
                 self.reports.push((self.now, report.clone()));
                 return;
+            }
+            Effect::Read(_, Read::Instance(id)) => {
+                self.instance_reads.push((self.now, id.clone()));
+                if self.instances_hang { TIMEOUT } else { EC2 }
             }
             Effect::Read(..) | Effect::ListIps => READ,
             Effect::Write {
@@ -113,6 +120,10 @@ impl Paced {
 
     fn carry_out(&mut self, effect: Effect) -> Option<Event> {
         let (work, completion): (Work, Completion) = match effect {
+            Effect::Read(ip, Read::Instance(id)) if !self.instances_hang => {
+                let state = self.cloud.state_of(&id);
+                (Work::Ip(ip), Fact::InstanceRead(id, state).into())
+            }
             Effect::Read(ip, read) => {
                 let fact = self.kube.read(&ip, &read);
                 (Work::Ip(ip), fact.into())
