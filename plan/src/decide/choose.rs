@@ -68,7 +68,7 @@ impl<'a> World<'a> {
                     ),
                 )),
                 Err(why) => {
-                    if let Some((reason, message)) = why.notice(block) {
+                    if let Some((reason, message)) = why.notice(self.block) {
                         notices.push(on_pod(&seen.pod, reason, message));
                     }
                 }
@@ -106,12 +106,15 @@ impl<'a> World<'a> {
         }
     }
 
+    /// True if a pod on a node waits until an inventory shows the interfaces.
+    pub(crate) fn waits_for_inventory(&self) -> bool {
+        let waits = |pod| self.placement(pod) == Err(Ineligible::NoInventory);
+        !self.subnet_is_shown() && self.pods().any(|seen| waits(&seen.pod))
+    }
+
     fn no_node(&self) -> bool {
-        !self
-            .facts
-            .nodes
-            .values()
-            .any(|seen| self.placement_on(&seen.node).is_ok())
+        let mut nodes = self.facts.nodes.values();
+        self.subnet_is_shown() && !nodes.any(|seen| self.placement_on(&seen.node).is_ok())
     }
 
     /// Chooses the candidate that gets a free address.

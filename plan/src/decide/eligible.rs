@@ -53,6 +53,9 @@ impl World<'_> {
     pub(crate) fn placement_on(&self, node: &Node) -> Result<Placement, Ineligible> {
         let instance = self.facts.instance_of(node)?;
         let nowhere = || Ineligible::NoInterface(node.name.clone());
+        if !self.subnet_is_shown() {
+            return Err(Ineligible::NoInventory);
+        }
         let (spec, subnet) = self.spec().zip(self.subnet()).ok_or_else(nowhere)?;
         let (interface, _) = usable_interface(spec, subnet, instance).ok_or_else(nowhere)?;
         let place = InterfaceRef {
@@ -65,6 +68,11 @@ impl World<'_> {
                 place,
             },
         })
+    }
+
+    /// True if an inventory shows the interfaces in the subnet of the block.
+    pub(crate) fn subnet_is_shown(&self) -> bool {
+        self.subnet().and_then(SubnetFacts::inventory).is_some()
     }
 
     fn namespace_allowed(&self, pod: &Pod) -> bool {

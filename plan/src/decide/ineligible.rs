@@ -3,8 +3,10 @@
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use crate::names::{InterfaceId, IpName, NodeName};
+use crate::objects::Block;
 use crate::reason::Reason;
 
 /// Why a pod cannot hold the address now.
@@ -26,6 +28,8 @@ pub enum Ineligible {
     NoInstance(NodeName),
     /// Its Node names an instance for which another Node is accepted.
     InstanceOfAnother(NodeName, NodeName),
+    /// No inventory shows the ENIs in the subnet of the block yet.
+    NoInventory,
     /// The instance has no usable ENI in the subnet of the block.
     NoInterface(NodeName),
     /// The ENI has no room.
@@ -35,11 +39,12 @@ pub enum Ineligible {
 }
 
 impl Ineligible {
-    /// The Event for a pod that waits; None if no message is needed.
+    /// The Event for a pod that waits; None if no message is needed. What EC2 does not show is reported on the IP.
     #[must_use]
-    pub fn notice(&self, block: &str) -> Option<(Reason, String)> {
+    pub fn notice(&self, block: Option<&Block>) -> Option<(Reason, String)> {
+        let name = block.map_or("", |block| block.name.as_str());
         Some(match self {
-            Self::Unscheduled | Self::Leaving => return None,
+            Self::Unscheduled | Self::Leaving | Self::NoInventory => return None,
             Self::NotAdmitted => (
                 Reason::NoEligibleNode,
                 String::from(
@@ -57,7 +62,7 @@ impl Ineligible {
                 Reason::NoEligibleNode,
                 format!(
                     "the pod's namespace may not use this address: add it to spec.allowedNamespaces of the IP and of \
-                     block {block} ([\"*\"]: every namespace)"
+                     block {name} ([\"*\"]: every namespace)"
                 ),
             ),
             Self::NodeAway(node) => (
@@ -81,8 +86,9 @@ impl Ineligible {
             Self::NoInterface(node) => (
                 Reason::NoEligibleNode,
                 format!(
-                    "node {node} has no usable network interface in the subnet of block {block}: attach one there, or let \
-                     the pod run on a node with the block's label"
+                    "node {node} has no network interface {} that block {name} can use: attach one, or let the pod run \
+                     on a node that has one",
+                    usable(block)
                 ),
             ),
             Self::Full(interface) => (
@@ -108,4 +114,17 @@ impl Ineligible {
             ),
         })
     }
+}
+
+/// Which interfaces a block can use, as a part of a sentence.
+fn usable(block: Option<&Block>) -> String {
+    let Some(spec) = block.and_then(|block| block.spec.as_ref().ok()) else {
+        return String::from("in the subnet");
+    };
+    let tags = spec.interface_tags.iter();
+    let tags: Vec<String> = tags.map(|(key, value)| format!("{key}={value}")).collect();
+    if tags.is_empty() {
+        return format!("in {}", spec.subnet);
+    }
+    format!("in {} with the tags {}", spec.subnet, tags.join(", "))
 }

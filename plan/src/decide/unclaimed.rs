@@ -100,6 +100,7 @@ fn assign_to_candidate(
         }
         // Without a fresh location there is no claim: wait for an inventory.
         Some(_) => unseen(world, reserved, notices),
+        None if world.waits_for_inventory() => unseen(world, reserved, notices),
         None => {
             // A late call of another process put the address back on an ENI that had it before: detach it.
             if let Some(on) = location

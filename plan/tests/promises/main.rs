@@ -21,6 +21,7 @@ mod any_order;
 mod attach;
 mod back_in_service;
 mod backoff;
+mod before_inventory;
 mod blocks;
 mod bounds;
 mod brake;
