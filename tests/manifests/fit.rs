@@ -8,6 +8,7 @@ use k8s_openapi::api::admissionregistration::v1::{
 };
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::networking::v1::NetworkPolicy;
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use mooring_cluster::control_plane_binary;
 use serde::Deserialize as _;
@@ -340,11 +341,42 @@ fn webhook_and_controller_can_run_separately_with_their_own_rights() {
                     .any(|given| given.as_str() == Some(argument)),
                 "{arguments:?}"
             );
+            // Both have the image that `images` of config/default names.
+            let image = |name| {
+                let pod = &named("Deployment", name)["spec"]["template"]["spec"];
+                pod["containers"][0]["image"].as_str().unwrap()
+            };
+            assert!(image(name).starts_with("mooring:"), "{folder}: {name}");
+            assert_eq!(image(name), image("mooring"), "{folder}: {name}");
+            let budget = &named("PodDisruptionBudget", name)["spec"];
+            let labels = &pod["metadata"]["labels"];
+            assert_eq!(
+                &budget["selector"]["matchLabels"], labels,
+                "{folder}: {name}"
+            );
             // The Service selects only the pods of the webhook.
             let selected =
                 &named("Service", "mooring-webhook")["spec"]["selector"]["app.kubernetes.io/name"];
             let labelled = &pod["metadata"]["labels"]["app.kubernetes.io/name"];
             assert_eq!(selected == labelled, name == "mooring");
         }
+    }
+}
+
+#[test]
+fn the_network_policy_selects_the_pods_of_both_deployments() {
+    let policy: NetworkPolicy = object("config/network-policy/network_policy.yaml");
+    let selector = policy.spec.unwrap().pod_selector.unwrap();
+    let [term] = selector.match_expressions.unwrap().try_into().unwrap();
+    assert_eq!(term.operator, "In");
+    let selected = term.values.unwrap();
+    for folder in ["config/default", "config/two-deployments"] {
+        let deployment: Deployment = object(&format!("{folder}/deployment.yaml"));
+        let template = deployment.spec.unwrap().template;
+        let labels = template.metadata.unwrap().labels.unwrap();
+        assert!(
+            selected.contains(&labels[&term.key]),
+            "{folder}: {labels:?}"
+        );
     }
 }
