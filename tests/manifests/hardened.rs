@@ -147,3 +147,21 @@ fn the_node_part_has_only_network_privileges_on_its_node() {
     assert_eq!(capabilities.add, Some(vec!["NET_ADMIN".to_owned()]));
     assert!(container.volume_mounts.is_none());
 }
+
+#[test]
+fn the_node_part_runs_only_where_it_can() {
+    let set: DaemonSet = object("config/node/daemon_set.yaml");
+    let pod = set.spec.unwrap().template.spec.unwrap();
+    let selected = pod.node_selector.unwrap();
+    assert_eq!(
+        selected.get("kubernetes.io/os").map(String::as_str),
+        Some("linux")
+    );
+    let affinity = pod.affinity.unwrap().node_affinity.unwrap();
+    let required = affinity.required_during_scheduling_ignored_during_execution;
+    let [term] = required.unwrap().node_selector_terms.try_into().unwrap();
+    let [expression] = term.match_expressions.unwrap().try_into().unwrap();
+    assert_eq!(expression.key, "eks.amazonaws.com/compute-type");
+    assert_eq!(expression.operator, "NotIn");
+    assert_eq!(expression.values, Some(vec!["fargate".to_owned()]));
+}
