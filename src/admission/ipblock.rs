@@ -110,7 +110,7 @@ fn changed(old: &IpBlock, new: &IpBlock, snapshot: &Snapshot) -> Verdict {
         return Err(Denial::new(
             DenyReason::Invalid,
             format!("spec.subnetID of IPBlock \"{name}\" cannot be changed"),
-            "create another block for the other subnet",
+            "delete the IPs of this block and the block, then create it again with the right spec.subnetID",
         ));
     }
     match old.spec.range() {

@@ -85,12 +85,15 @@ pub struct IpBlockSpec {
     )]
     pub excluded: Vec<String>,
 
-    /// The EC2 subnet that contains the range. It cannot be changed: create another block.
+    /// The EC2 subnet that contains the range. It cannot be changed: delete the IPs of this block and the block, then
+    /// create it again.
     #[serde(rename = "subnetID")]
     #[schemars(length(max = 24))]
     #[x_kube(
         validation = Rule::new("self == oldSelf")
-            .message("the subnet cannot be changed: create another block"),
+            .message(
+                "the subnet cannot be changed: delete the IPs of this block and the block, then create it again"
+            ),
         validation = Rule::new("self.matches('^subnet-([0-9a-f]{8}|[0-9a-f]{17})$')")
             .message("must be the id of a subnet, such as subnet-0123456789abcdef0")
     )]

@@ -179,7 +179,7 @@ async fn bad_blocks_are_refused_without_the_webhook(scene: &Scene) {
     assert_eq!(made["spec"]["fastFailover"], false);
     let change = json!({"spec": {"subnetID": "subnet-11111111111111111"}});
     let said = scene.would_change("IPBlock", &name, &change).await;
-    said.rejected(&["the subnet cannot be changed: create another block"]);
+    said.rejected(&["the subnet cannot be changed: delete the IPs of this block and the block"]);
     let change = json!({"spec": {"cidr": "203.0.112.0/23", "excluded": ["203.0.113.1"]}});
     scene
         .would_change("IPBlock", &name, &change)

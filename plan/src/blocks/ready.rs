@@ -15,6 +15,10 @@ use crate::reason::Reason;
 /// The condition type that says whether addresses of a block can be reserved.
 pub(super) const READY: &str = "Ready";
 
+/// The way to another subnet: the subnet cannot be changed, and no second block can have the same range.
+const CREATE_AGAIN: &str =
+    "delete the IPs of this block and the block, then create it again with the right spec.subnetID";
+
 impl Facts {
     /// What to do if EC2 does not permit to ask for the limits of these nodes' interfaces.
     pub(super) fn limits_not_permitted(&self, carriers: &[(&Node, bool)]) -> Option<String> {
@@ -57,10 +61,8 @@ pub(super) fn ready(
         .into_iter()
         .find_map(|(action, outcome)| Some((action, outcome.filter(|it| it.is_denial())?)));
     if unread_for == Some(Outcome::SubnetNotFound) {
-        let message = format!(
-            "EC2 knows no subnet {id} in this account and region: create another block with \
-             the right spec.subnetID, and delete this one"
-        );
+        let message =
+            format!("EC2 knows no subnet {id} in this account and region: {CREATE_AGAIN}");
         return not(Reason::SubnetNotFound, message, true);
     }
     if let Some((action, outcome)) = denied {
@@ -83,9 +85,8 @@ pub(super) fn ready(
     };
     let range = spec.range.cidr();
     if !subnet.cidrs.iter().any(|cidr| overlap(*cidr, range)) {
-        let message = format!(
-            "{range} is not in subnet {id}: correct spec.cidr, or create a block with another spec.subnetID"
-        );
+        let message =
+            format!("{range} is not in subnet {id}: correct spec.cidr, or {CREATE_AGAIN}");
         return not(Reason::SubnetMismatch, message, true);
     }
     let mut message = format!("addresses of {range} can be reserved");

@@ -53,7 +53,7 @@ fn an_unknown_subnet_is_reported_with_an_event() {
     inventory_done(&mut sim);
     let (said, notices) = ready(&mut sim);
     assert_eq!((said.status, said.reason), (false, Reason::SubnetNotFound));
-    for part in [SUBNET, "another block"] {
+    for part in [SUBNET, "delete the IPs of this block and the block"] {
         assert!(said.message.contains(part), "{said:?}");
     }
     let events: Vec<_> = notices.iter().map(|notice| notice.reason).collect();
