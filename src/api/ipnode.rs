@@ -55,7 +55,7 @@ pub struct IpNodeStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 
-    /// When the node part last reported. A node part that has not reported for much longer than 30 s counts as away.
+    /// When the node part last reported. After 30 s without a report it counts as away, for fast failover after 15 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat_time: Option<Time>,
 
