@@ -78,7 +78,12 @@ async fn start(args: Args, settings: NodeSettings) -> Result<(), BoxError> {
     let mut signals = signals()?;
     let mut reconciler = Reconciler::open(settings)?;
     if args.cleanup {
-        return tokio::time::timeout(CLEANUP, cleanup(&mut reconciler)).await?;
+        return tokio::time::timeout(CLEANUP, cleanup(&mut reconciler))
+            .await
+            .unwrap_or_else(|_| {
+                let limit = CLEANUP.as_secs();
+                Err(format!("the kernel was not clean within {limit} s: run it again").into())
+            });
     }
     reconciler.check().await?;
     let events = Events::open()?;
