@@ -1,5 +1,5 @@
 //! Builds the messages about problems: as a condition, an Event, or both.
-//! Rules: R4.23, R4.25, R5.9.
+//! Rules: R2.16, R4.23, R4.25, R5.9.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -7,6 +7,7 @@ use alloc::string::{String, ToString};
 use super::conditions::{Attachment, Trouble};
 use super::{Next, Notices, World};
 use crate::address::Address;
+use crate::cloud::Reassign;
 use crate::facts::{HEALTHY_ATTACH, Immovable, SubnetFacts};
 use crate::names::InterfaceId;
 use crate::outcome::{Action, Outcome};
@@ -110,9 +111,21 @@ pub(crate) fn kept_for_good(address: Address, kept: Immovable<'_>) -> Trouble {
     Trouble::new(Reason::AddressInUse, message)
 }
 
-/// Why the call is not made or fails, as a condition. Throttling and calls without an answer can end by themselves, and
-/// a call that EC2 denied only to other addresses can succeed: these become a condition only after they have lasted
-/// for longer than a healthy attach takes.
+/// EC2 refuses the address as in use, and no inventory shows it: an account that uses a shared subnet does not see the
+/// interfaces of other accounts.
+fn in_use_unseen(address: Address) -> Trouble {
+    Trouble::new(
+        Reason::AddressInUse,
+        format!(
+            "EC2 says that {address} is in use, and no interface of the subnet that this account sees has it: choose \
+             another address, or unassign it where it is. In a shared subnet another account can have it"
+        ),
+    )
+}
+
+/// Why the call is not made or fails, as a condition. Throttling, calls without an answer and what a late Describe
+/// explains can end by themselves, and a call that EC2 denied only to other addresses can succeed: these become a
+/// condition only after they have lasted for longer than a healthy attach takes.
 fn failing(world: &World<'_>, call: &Call) -> Option<Trouble> {
     let action = call.action();
     let failures = &world.memory.failures;
@@ -128,16 +141,31 @@ fn failing(world: &World<'_>, call: &Call) -> Option<Trouble> {
     let lasts = world.now >= since.plus(HEALTHY_ATTACH);
     let last = failures.call.as_ref();
     let tried = last.is_some_and(|failed| failed.call.action() == action);
+    let refused = || {
+        let on = call.interface();
+        let message = format!("EC2 refused {action} on {on}: {message}");
+        Some(Trouble::new(Reason::AttachFailed, message))
+    };
     match outcome {
         _ if outcome.is_denial() && !tried && !lasts => None,
         _ if outcome.is_denial() => Some(denied(action, call.interface(), outcome, message)),
-        Outcome::Invalid | Outcome::ReservedByAws | Outcome::Primary => Some(Trouble::new(
-            Reason::AttachFailed,
-            format!("EC2 refused {action} on {}: {message}", call.interface()),
-        )),
-        Outcome::Throttled | Outcome::Unknown if lasts => Some(not_served(action, outcome)),
-        _ => None,
+        Outcome::Invalid | Outcome::ReservedByAws | Outcome::Primary => refused(),
+        _ if !lasts => None,
+        Outcome::Throttled | Outcome::Unknown => Some(not_served(action, outcome)),
+        Outcome::AssignedElsewhere if assigns_unseen(call) => Some(in_use_unseen(call.address())),
+        _ => refused(),
     }
+}
+
+/// True if the call is made because the address is on no ENI, as far as is known.
+const fn assigns_unseen(call: &Call) -> bool {
+    matches!(
+        call,
+        Call::Assign {
+            reassign: Reassign::Refuse,
+            ..
+        }
+    )
 }
 
 /// EC2 denied the call.

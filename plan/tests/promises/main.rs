@@ -47,6 +47,7 @@ mod forgetting;
 mod gate_opening;
 mod impaired;
 mod in_use;
+mod in_use_unseen;
 mod instance_reads;
 mod inventories;
 mod late;

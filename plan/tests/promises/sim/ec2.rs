@@ -26,6 +26,10 @@ pub enum Fault {
     RequestLost,
     /// Refused because the ENI is full, independent of its addresses.
     NoRoom,
+    /// Refused: the address is in use, also where no Describe shows it.
+    AssignedElsewhere,
+    /// Refused: EC2 does not know the ENI, also where Describe shows it.
+    InterfaceNotFound,
     /// Refused for another reason.
     Invalid,
 }
@@ -82,6 +86,8 @@ impl Ec2 {
             Fault::None => self.execute(call, now),
             Fault::Denied => Err(refused(Outcome::Denied)),
             Fault::Throttled => Err(refused(Outcome::Throttled)),
+            Fault::AssignedElsewhere => Err(refused(Outcome::AssignedElsewhere)),
+            Fault::InterfaceNotFound => Err(refused(Outcome::InterfaceNotFound)),
             Fault::Invalid => Err(refused(Outcome::Invalid)),
             // Other programs have filled the ENI, unless the address is there already.
             Fault::NoRoom => match call {
