@@ -130,7 +130,7 @@ fn failing(world: &World<'_>, call: &Call) -> Option<Trouble> {
     let action = call.action();
     let failures = &world.memory.failures;
     let outage = world.facts.outages.get(&action);
-    let (outcome, message, since) = match (failures.own_call(), outage) {
+    let (outcome, message, since) = match (failures.own_call(action), outage) {
         (Some(failed), _) => (failed.outcome, &failed.message, failed.since),
         (None, Some(outage)) => {
             let since = outage.since.max(world.memory.claim_seen);

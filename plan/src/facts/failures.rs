@@ -122,11 +122,12 @@ impl Failures {
         self.call = None;
     }
 
-    /// The last failed call, if it has a backoff of its own.
-    pub(crate) fn own_call(&self) -> Option<&FailedCall> {
+    /// The last failed call, if it has a backoff of its own and is of this action. The failure of another action says
+    /// nothing about this one.
+    pub(crate) fn own_call(&self, action: Action) -> Option<&FailedCall> {
         self.call
             .as_deref()
-            .filter(|failed| failed.backoff.is_some())
+            .filter(|failed| failed.backoff.is_some() && failed.call.action() == action)
     }
 
     /// Number of denials in a row.
@@ -225,13 +226,14 @@ impl Failures {
         }
     }
 
-    /// When a step may be done; None: now. A write or read waits only for a failure of the same write or read: a
-    /// different one follows from a change.
+    /// When a step may be done; None: now. A call waits only for a failure of its action, a write or read only for a
+    /// failure of the same write or read: a different one follows from a change.
     pub(crate) fn due(&self, step: &Step, now: Instant) -> Option<Instant> {
         let until = match step {
-            Step::Call(_) => {
-                let failed = self.call.as_ref().and_then(|it| it.backoff.as_ref());
-                failed.map(|backoff| backoff.until)
+            Step::Call(call) => {
+                let failed = self.own_call(call.action());
+                let backoff = failed.and_then(|failed| failed.backoff.as_ref());
+                backoff.map(|backoff| backoff.until)
             }
             Step::Write(write) if only_explains(write) => {
                 self.reason_write.as_ref().map(|backoff| backoff.until)

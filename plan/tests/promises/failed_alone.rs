@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use mooring_plan::names::IpName;
+use mooring_plan::reason::Reason;
 use mooring_plan::step::{Call, StatusWrite, Step, Write};
 use mooring_plan::time::Instant;
 
@@ -117,4 +118,43 @@ fn the_end_of_an_outage_is_no_reason_to_try_what_is_denied_to_one_address_alone(
     sim.ec2.default_fault = None;
     sim.settle();
     sim.expect_attached("partner", "b");
+}
+
+/// Pod "b" waits for an address that EC2 does not permit to unassign from n1, while EC2 serves all other calls.
+fn one_is_not_unassigned() -> Sim {
+    let mut sim = Sim::attached(&["n1", "n2"]);
+    sim.ip("second", "203.0.113.20");
+    sim.pod("s").on("n1").asks("second");
+    sim.settle();
+    sim.ec2.default_fault = Some(|call| match call {
+        Call::Unassign { .. } if is_of_one(call) => Fault::Denied,
+        _ => Fault::None,
+    });
+    for pod in ["a", "s"] {
+        sim.delete_pod(pod);
+        sim.tell(0);
+        sim.remove_pod(pod);
+        if pod == "a" {
+            sim.pod("b").on("n2");
+            sim.wait(Duration::from_secs(3));
+        }
+    }
+    sim.wait(Duration::from_mins(3));
+    sim.expect_free("second");
+    sim
+}
+
+#[test]
+fn an_assign_neither_waits_nor_is_blamed_for_an_unassign_that_was_denied() {
+    let mut sim = one_is_not_unassigned();
+    sim.found_on(ONES, None);
+    // The inventory after the next denial shows that the address is on no interface.
+    fails_once_more(&mut sim);
+    sim.wait(Duration::from_secs(2));
+    sim.expect_attached("partner", "b");
+    let denied = sim.rules.notices(Reason::AccessDenied);
+    let blamed = denied
+        .iter()
+        .find(|notice| notice.message.contains("ec2:Assign"));
+    assert!(blamed.is_none(), "{blamed:?}\n{}", sim.story());
 }
