@@ -62,6 +62,7 @@ fn kept(
         .or(|| world.release_unannotated(Some(claim)))
         .or(|| world.write_conditions(reserved, &Attachment::There(target)))
         .or(|| world.waits_for_node(claim).unwrap_or(Next::Idle))
+        .no_later_than(&world.edit_again(target))
 }
 
 /// Repairs the reservation, and carries out an edit of the address.

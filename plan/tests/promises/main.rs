@@ -29,6 +29,7 @@ mod call_priority;
 mod claim_ids;
 mod delete;
 mod denied;
+mod denied_edits;
 mod denied_moves;
 mod detached;
 mod drain;
