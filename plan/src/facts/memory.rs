@@ -10,6 +10,8 @@ use crate::address::Address;
 use crate::ec2::LATE_CALL;
 use crate::names::{InterfaceId, PodUid, ResourceVersion};
 use crate::objects::{Claim, ClaimPhase, Ip, Pod};
+use crate::reason::Reason;
+use crate::step::GateWrite;
 use crate::time::Instant;
 
 /// How long a quorum read is fresh enough for a destructive step; the next write ends it earlier.
@@ -63,7 +65,8 @@ pub struct Memory {
     pub(crate) last_write_at: Instant,
     /// True if the known object may be outdated, for example after a conflict: it is read before the next decision.
     pub(crate) stale: bool,
-    /// Losers whose `False` was written under the present claim.
+    /// Losers that the status names, and whose `False` was written under the present claim. A `False` that only
+    /// explains a wait does not count.
     pub(crate) closed_gates: BTreeSet<PodUid>,
     /// Holders, earlier ones too, that a quorum read or a write did not find. A UID never comes back.
     pub(crate) gone: BTreeSet<PodUid>,
@@ -116,6 +119,16 @@ impl Memory {
         self.refused.insert(interface.clone(), refusals);
     }
 
+    /// The gate of a pod was written. `named`: the status of the IP names this pod.
+    pub(crate) fn gate_written(&mut self, gate: &GateWrite, named: bool) {
+        if gate.status && gate.reason == Reason::Attached {
+            self.closed_gates.remove(&gate.uid);
+        } else if named && !gate.only_explains() {
+            // Of a pod that is not named nothing is asked: what is kept of those would grow without bound.
+            self.closed_gates.insert(gate.uid.clone());
+        }
+    }
+
     /// The claim or the reserved address may have changed: removes the memory of the former one.
     pub(crate) fn claim_changed(&mut self, before: Option<&Ip>, ip: &Ip, now: Instant) {
         let claim = ip.status.claim.as_ref();
@@ -159,15 +172,7 @@ impl Memory {
         let place = |on: &InterfaceId| ip.interfaces().any(|of| of == on);
         self.unassigned.retain(|(on, _), _| place(on));
         self.missing.retain(place);
-        let named = |uid: &PodUid| {
-            claim.is_some_and(|claim| &claim.uid == uid)
-                || ip
-                    .status
-                    .previous
-                    .iter()
-                    .any(|entry| entry.holder.as_ref().is_some_and(|(_, of)| of == uid))
-        };
-        self.gone.retain(named);
+        self.gone.retain(|uid| ip.names_pod(uid));
         if before.is_none_or(|before| before.status.refused != ip.status.refused) {
             self.refused_seen = now;
         }

@@ -63,6 +63,15 @@ impl Ip {
         present.into_iter().chain(previous)
     }
 
+    /// True if the status names this pod, as the holder now or at a place in `previous`.
+    #[must_use]
+    pub(crate) fn names_pod(&self, uid: &PodUid) -> bool {
+        let claim = self.status.claim.as_ref();
+        let holders = self.status.previous.iter();
+        let mut holders = holders.filter_map(|entry| entry.holder.as_ref());
+        claim.is_some_and(|claim| &claim.uid == uid) || holders.any(|(_, of)| of == uid)
+    }
+
     /// True if a pod holds the IP and its spec has another address than the reserved one.
     #[must_use]
     pub(crate) fn is_edited_while_held(&self) -> bool {

@@ -14,10 +14,10 @@ use crate::paced::{Paced, ip};
 use crate::sim::{Fault, Sim, address, instance_of, interface_of};
 
 /// Longer than any fact is kept for a limited time.
-const LONG: Duration = Duration::from_mins(25);
+pub const LONG: Duration = Duration::from_mins(25);
 
 /// The facts without their times.
-fn known(sim: &Sim) -> Facts {
+pub fn known(sim: &Sim) -> Facts {
     let mut facts = sim.controllers[0].facts().clone();
     facts.each_moment(&mut |moment| *moment = Instant::START);
     facts

@@ -27,6 +27,7 @@ mod bounds;
 mod brake;
 mod call_priority;
 mod claim_ids;
+mod closed_gates;
 mod delete;
 mod denied;
 mod denied_edits;

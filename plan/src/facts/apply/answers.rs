@@ -7,10 +7,9 @@ use core::time::Duration;
 use super::super::{Affected, CallError, Facts, Memory, WriteOutcome, Written};
 use crate::facts::location::OwnWrite;
 use crate::facts::memory::Recorded;
-use crate::names::IpName;
+use crate::names::{IpName, PodUid};
 use crate::objects::Reservation;
 use crate::outcome::Outcome;
-use crate::reason::Reason;
 use crate::step::{Call, StatusWrite, Write};
 use crate::time::Instant;
 
@@ -23,7 +22,9 @@ impl Facts {
         begun: Instant,
         now: Instant,
     ) -> Affected {
-        let known = self.ips.get(name).map(|ip| ip.version);
+        let ip = self.ips.get(name);
+        let known = ip.map(|ip| ip.version);
+        let names = |uid: &PodUid| ip.is_some_and(|ip| ip.names_pod(uid));
         let mut of_none = Memory::default();
         let memory = self.memory.get_mut(name).unwrap_or(&mut of_none);
         let mut affected = Affected::One(name.clone());
@@ -31,13 +32,13 @@ impl Facts {
         memory.recorded = recorded(&write, &outcome, begun);
         let doubt = Doubt::of(&write, &outcome);
         match (&write, &outcome) {
-            (Write::Gate(gate), WriteOutcome::Done(_))
-                if !gate.status || gate.reason == Reason::NotRequested =>
-            {
-                memory.closed_gates.insert(gate.uid.clone());
+            (Write::Gate(gate), WriteOutcome::Done(_)) => {
+                memory.gate_written(gate, names(&gate.uid));
             }
             (Write::Gate(gate), WriteOutcome::NotFound) => {
-                memory.gone.insert(gate.uid.clone());
+                if names(&gate.uid) {
+                    memory.gone.insert(gate.uid.clone());
+                }
                 affected = affected.and(self.lose_pod(&gate.uid));
             }
             (Write::Reserve { address, .. }, WriteOutcome::AlreadyExists) => {
