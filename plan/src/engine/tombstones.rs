@@ -34,6 +34,12 @@ impl Tombstones {
                 read: Read::Ip(name),
                 outcome: None,
             },
+            // The answer to the report about its status.
+            Fact::IpUnreadable(ip) if self.0.contains(&ip.uid) => Fact::ReadFailed {
+                ip: ip.name.clone(),
+                read: Read::Ip(ip.name),
+                outcome: None,
+            },
             Fact::IpsRead(mut ips) => {
                 ips.retain(|ip| !self.0.contains(&ip.uid));
                 Fact::IpsRead(ips)

@@ -8,8 +8,8 @@ use mooring_plan::engine::{Completion, Effect, Engine, Event, Pacing, Reconciled
 use mooring_plan::facts::{Fact, Kind, Settings};
 use mooring_plan::lease::Leadership;
 use mooring_plan::names::{IpName, ResourceVersion};
-use mooring_plan::objects::Ip;
-use mooring_plan::step::{Read, Step};
+use mooring_plan::objects::{Ip, UnreadableIp, UnreadableReport};
+use mooring_plan::step::{Read, Step, Write};
 use mooring_plan::time::Instant;
 
 use crate::sim::{INTERVAL, Sim};
@@ -92,6 +92,15 @@ impl Driven {
             }
         }
         begun
+    }
+
+    /// The first write of an IP that begins now.
+    fn write(&mut self) -> Option<Write> {
+        let mut effects = self.effects().into_iter();
+        effects.find_map(|effect| match effect {
+            Effect::Write { write, .. } => Some(write),
+            _ => None,
+        })
     }
 
     /// Fails the read of an IP.
@@ -223,6 +232,35 @@ fn an_answer_after_the_deletion_of_an_ip_does_not_restore_it() {
     assert!(!driven.engine.facts().knows(&name(0)));
     driven.now = driven.now.plus(Duration::from_mins(1));
     assert_eq!(driven.begun(), []);
+}
+
+#[test]
+fn a_report_that_is_answered_after_the_deletion_of_an_ip_does_not_hide_its_successor() {
+    let mut driven = Driven::leading(1);
+    let ip = driven.engine.facts().ip(&name(0)).cloned().unwrap();
+    let unreadable = Fact::IpUnreadable(UnreadableIp {
+        name: name(0),
+        uid: ip.uid.clone(),
+        version: ResourceVersion(ip.version.0 + 1),
+        problem: "it is garbage".to_owned(),
+        report: UnreadableReport::Nothing,
+    });
+    driven.fact(unreadable.clone());
+    assert!(matches!(
+        driven.write(),
+        Some(Write::ReportUnreadable { .. })
+    ));
+    // A user removes the finalizer.
+    driven.fact(Fact::IpGone(ip.name.clone(), ip.uid.clone()));
+    driven.completed(&name(0), unreadable);
+    assert!(!driven.engine.facts().knows(&name(0)));
+    driven.fact(Fact::Ip(Ip {
+        uid: "successor".into(),
+        version: ResourceVersion(ip.version.0 + 2),
+        ..ip
+    }));
+    driven.now = driven.now.plus(Duration::from_secs(2));
+    assert!(matches!(driven.write(), Some(Write::AddFinalizer { .. })));
 }
 
 #[test]

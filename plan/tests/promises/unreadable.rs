@@ -159,6 +159,43 @@ fn a_repaired_ip_continues() {
 }
 
 #[test]
+fn an_unreadable_ip_does_not_hide_its_successor_in_any_order() {
+    let mut sim = world();
+    let ip = sim.kube.ips[&partner()].clone();
+    let unreadable = || Fact::IpUnreadable(unreadable(&ip.uid, 1_000, UnreadableReport::Nothing));
+    told(&mut sim, unreadable());
+    // The deletion of the unreadable IP was not shown.
+    let successor = mooring_plan::objects::Ip {
+        uid: IpUid::from("u-successor"),
+        version: ResourceVersion(1_001),
+        ..ip.clone()
+    };
+    for fact in [Fact::Ip(successor), unreadable()] {
+        told(&mut sim, fact);
+        let step = decided(&sim).step;
+        assert!(
+            !matches!(
+                step,
+                Some(Step::Write(Write::ReportUnreadable { .. })) | None
+            ),
+            "{step:?}"
+        );
+    }
+}
+
+#[test]
+fn an_unreadable_ip_does_not_hide_a_successor_that_is_unreadable_too() {
+    let mut sim = world();
+    let uid = sim.kube.ips[&partner()].uid.clone();
+    let successor = IpUid::from("u-successor");
+    for (uid, version) in [(&successor, 1_001), (&uid, 1_000)] {
+        let seen = unreadable(uid, version, UnreadableReport::Nothing);
+        told(&mut sim, Fact::IpUnreadable(seen));
+        assert_eq!(sentence(&decided(&sim)).0, ResourceVersion(1_001));
+    }
+}
+
+#[test]
 fn a_repaired_ip_of_a_restored_api_server_has_a_lower_version() {
     let mut sim = world();
     let ip = sim.kube.ips[&partner()].clone();

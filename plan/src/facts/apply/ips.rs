@@ -5,7 +5,7 @@ use alloc::collections::BTreeSet;
 use core::time::Duration;
 
 use crate::facts::{Affected, Facts, Memory};
-use crate::names::{IpName, IpUid, PodUid};
+use crate::names::{IpName, PodUid};
 use crate::objects::{Ip, UnreadableIp};
 use crate::time::Instant;
 
@@ -16,13 +16,13 @@ impl Facts {
         if before.is_some_and(|before| before.uid == ip.uid && before.version >= ip.version) {
             return Affected::Nothing;
         }
-        if let Some(unreadable) = self.unreadable.get(&ip.name)
-            && unreadable.uid == ip.uid
-        {
-            if unreadable.version >= ip.version {
+        if let Some(unreadable) = self.unreadable.get(&ip.name) {
+            if unreadable.version < ip.version {
+                // It was repaired, or this is its successor.
+                self.unreadable.remove(&ip.name);
+            } else if unreadable.uid == ip.uid {
                 return Affected::Nothing;
             }
-            self.unreadable.remove(&ip.name);
         }
         let known = before.filter(|before| before.uid == ip.uid);
         let missed = self.missed.remove(&ip.name).is_some();
@@ -91,12 +91,9 @@ impl Facts {
     }
 
     pub(super) fn see_unreadable(&mut self, ip: UnreadableIp, now: Instant) -> Affected {
-        let same = |uid: &IpUid| uid == &ip.uid;
-        let known = self.ips.get(&ip.name).filter(|known| same(&known.uid));
-        let before = self
-            .unreadable
-            .get(&ip.name)
-            .filter(|known| same(&known.uid));
+        // With another UID and a lower version it is an earlier IP of this name.
+        let known = self.ips.get(&ip.name);
+        let before = self.unreadable.get(&ip.name);
         if known.is_some_and(|known| known.version > ip.version)
             || before.is_some_and(|before| before.version >= ip.version)
         {
