@@ -29,12 +29,17 @@ enum Question {
 
 /// The next step for one node, or when to check it again.
 enum NodeNext {
-    Step(NodeStep),
+    /// The step, and since when it is due. What was never done is due since the start.
+    Step(NodeStep, Instant),
     At(Instant),
 }
 
 impl Facts {
-    /// The steps for nodes now, and when to check again if no event comes.
+    /// The steps for nodes now, the most urgent first, and when to check again if no event comes.
+    ///
+    /// Not all of them may begin at once. A write is short, and the answer that it follows from becomes too old. Of the
+    /// questions, the one that is due for the longest time is first, so that no node waits while others are asked again
+    /// (R3.39).
     #[must_use]
     pub fn node_steps(&self, now: Instant) -> (Vec<(NodeName, NodeStep)>, Option<Instant>) {
         let mut steps = Vec::new();
@@ -49,12 +54,17 @@ impl Facts {
                 continue;
             }
             match self.node_step(seen, now) {
-                Some(NodeNext::Step(step)) => steps.push((seen.node.name.clone(), step)),
+                Some(NodeNext::Step(step, due)) => {
+                    let asks = matches!(step, NodeStep::Ask(..));
+                    steps.push((asks, due, seen.node.name.clone(), step));
+                }
                 Some(NodeNext::At(at)) => again = Some(again.map_or(at, |again| again.min(at))),
                 None => {}
             }
         }
-        (steps, again)
+        steps.sort_by_key(|(asks, due, ..)| (*asks, *due));
+        let steps = steps.into_iter().map(|(_, _, name, step)| (name, step));
+        (steps.collect(), again)
     }
 
     fn node_step(&self, seen: &NodeSeen, now: Instant) -> Option<NodeNext> {
@@ -92,7 +102,7 @@ impl Facts {
         Some(if now < due {
             NodeNext::At(due)
         } else {
-            NodeNext::Step(step)
+            NodeNext::Step(step, due)
         })
     }
 

@@ -28,6 +28,12 @@ fn fast(nodes: usize) -> Paced {
     world
 }
 
+/// Number of nodes with the taint of Mooring.
+fn out_of_service(world: &Paced) -> usize {
+    let nodes = world.kube.nodes.values();
+    nodes.filter(|node| node.our_taint).count()
+}
+
 #[test]
 fn nodes_that_go_one_after_the_other_are_out_of_service_at_once() {
     let mut world = fast(5);
@@ -36,8 +42,7 @@ fn nodes_that_go_one_after_the_other_are_out_of_service_at_once() {
         world.run(Duration::from_millis(5));
     }
     world.run(MOMENT);
-    let ours = world.kube.nodes.values().filter(|node| node.our_taint);
-    assert_eq!(ours.count(), 5);
+    assert_eq!(out_of_service(&world), 5);
 }
 
 #[test]
@@ -83,8 +88,7 @@ fn at_most_eight_nodes_have_a_step_in_flight_and_each_has_one() {
         world.is_stopped(number);
     }
     world.run(SECOND);
-    let ours = world.kube.nodes.values().filter(|node| node.our_taint);
-    assert_eq!(ours.count(), 30);
+    assert_eq!(out_of_service(&world), 30);
     // One question and one taint for each node.
     assert_eq!(world.node_steps.len(), 60);
     for (at, ..) in &world.node_steps {
@@ -95,6 +99,34 @@ fn at_most_eight_nodes_have_a_step_in_flight_and_each_has_one() {
         assert_eq!(different.len(), nodes.len());
         assert!(nodes.len() <= 8, "{}", nodes.len());
     }
+}
+
+#[test]
+fn nodes_whose_instances_run_do_not_delay_the_others() {
+    let mut world = fast(30);
+    world.question_takes = 3 * SECOND;
+    for number in 0..30 {
+        if number < 8 {
+            world.change_node(number, |node| node.ready = false);
+        } else {
+            world.is_stopped(number);
+        }
+    }
+    world.run(20 * SECOND);
+    assert_eq!(out_of_service(&world), 22);
+}
+
+#[test]
+fn a_taint_does_not_wait_for_questions_about_other_nodes() {
+    let mut world = fast(30);
+    world.question_takes = 3 * SECOND;
+    world.is_stopped(29);
+    world.run(SECOND);
+    for number in 0..29 {
+        world.change_node(number, |node| node.ready = false);
+    }
+    world.run(2 * SECOND + MOMENT);
+    assert_eq!(out_of_service(&world), 1);
 }
 
 #[test]

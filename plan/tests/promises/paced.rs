@@ -57,6 +57,8 @@ pub struct Paced {
     pub instance_reads: Vec<(Instant, InstanceId)>,
     /// True if EC2 does not answer such reads for 5 s, and then with an error.
     pub instances_hang: bool,
+    /// Duration of a question about a node.
+    pub question_takes: Duration,
     /// The steps of nodes, and when they were begun.
     pub node_steps: Vec<(Instant, NodeName, NodeStep)>,
     /// Number of wake-ups without an event.
@@ -127,6 +129,7 @@ impl Paced {
             block_steps: Vec::new(),
             instance_reads: Vec::new(),
             instances_hang: false,
+            question_takes: EC2,
             node_steps: Vec::new(),
             wakes: 0,
             refuses_blocks: false,

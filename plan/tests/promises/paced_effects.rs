@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mooring_plan::engine::{Completion, Effect, Event, Report, Work};
 use mooring_plan::facts::Fact;
-use mooring_plan::step::{Read, Write};
+use mooring_plan::step::{NodeStep, Read, Write};
 use mooring_world::engine::answer;
 
 use crate::paced::{EC2, Ends, Paced, RANGE, READ, WRITE};
@@ -67,6 +67,7 @@ impl Paced {
                 ..
             } => self.create_takes,
             Effect::Write { .. } => WRITE,
+            Effect::NodeStep(_, NodeStep::Ask(..)) => self.question_takes,
             Effect::Calls(..) | Effect::NodeStep(..) => EC2,
             Effect::BlockSteps(..) => self.takes.0,
             Effect::Inventory(_) => self.takes.1,
