@@ -19,7 +19,7 @@ use crate::metrics::Metrics;
 /// Time limit of a call, including the retries of the SDK. For a mutating call it must be shorter than the lease
 /// duration.
 pub const OPERATION_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time limit of one attempt. The SDK itself limits only the connect time.
+/// Time limit of one attempt of a call that is retried. The SDK itself limits only the connect time.
 pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time limit of one page of interfaces, and of each attempt, after the usual limits have cut it off. A list changes
 /// nothing, so it may outlive the lease. All other answers are short: a longer limit would only delay their retries.
@@ -45,12 +45,8 @@ impl Ec2 {
     /// A client from a configuration, with the timeouts and retries of Mooring.
     #[must_use]
     pub fn new(config: &SdkConfig, metrics: Metrics) -> Self {
-        let timeouts = TimeoutConfig::builder()
-            .operation_timeout(OPERATION_TIMEOUT)
-            .operation_attempt_timeout(ATTEMPT_TIMEOUT)
-            .build();
         let config = Builder::from(config)
-            .timeout_config(timeouts)
+            .timeout_config(timeouts(OPERATION_TIMEOUT, ATTEMPT_TIMEOUT))
             .retry_config(RetryConfig::standard())
             .build();
         Self {
@@ -85,16 +81,22 @@ impl Ec2 {
 
 /// Gives a page of a list more time. It is retried within that time.
 pub(super) fn with_long_timeout() -> Builder {
-    let timeouts = TimeoutConfig::builder()
-        .operation_timeout(PAGE_TIMEOUT)
-        .operation_attempt_timeout(PAGE_TIMEOUT)
-        .build();
-    Builder::new().timeout_config(timeouts)
+    Builder::new().timeout_config(timeouts(PAGE_TIMEOUT, PAGE_TIMEOUT))
 }
 
-/// Disables the retries of the SDK, which would repeat a mutating call before its outcome is handled.
+/// Disables the retries of the SDK, which would repeat a mutating call before its outcome is handled. The one attempt
+/// gets all the time: EC2 can carry out a call that is cut off, and its outcome would not be known.
 pub(super) fn without_retry() -> Builder {
-    Builder::new().retry_config(RetryConfig::disabled())
+    Builder::new()
+        .retry_config(RetryConfig::disabled())
+        .timeout_config(timeouts(OPERATION_TIMEOUT, OPERATION_TIMEOUT))
+}
+
+fn timeouts(operation: Duration, attempt: Duration) -> TimeoutConfig {
+    TimeoutConfig::builder()
+        .operation_timeout(operation)
+        .operation_attempt_timeout(attempt)
+        .build()
 }
 
 #[cfg(test)]

@@ -10,16 +10,18 @@ use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
 };
 use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
+use mooring_plan::address::Address;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::names::{InterfaceId, SubnetId};
 use tokio::time::Instant;
 
 use super::{ATTEMPT_TIMEOUT, Ec2, OPERATION_TIMEOUT};
+use crate::cloud::CloudError;
 use crate::metrics::Metrics;
 
 const NEVER: Duration = Duration::from_hours(1);
 
-/// Answers the nth request with the nth page of interfaces, after the time for this request.
+/// Answers the nth request after the time for this request: if it lists interfaces, with the nth page.
 #[derive(Clone)]
 struct Slow {
     takes: fn(usize) -> Duration,
@@ -36,8 +38,9 @@ impl std::fmt::Debug for Slow {
 }
 
 impl HttpConnector for Slow {
-    fn call(&self, _: HttpRequest) -> HttpConnectorFuture {
+    fn call(&self, request: HttpRequest) -> HttpConnectorFuture {
         let slow = self.clone();
+        let action = action(&request);
         HttpConnectorFuture::new(async move {
             let nth = slow.requests.fetch_add(1, Ordering::Relaxed);
             tokio::time::sleep((slow.takes)(nth)).await;
@@ -47,12 +50,18 @@ impl HttpConnector for Slow {
             } else {
                 String::new()
             };
-            let text = format!(
-                "<DescribeNetworkInterfacesResponse><networkInterfaceSet/>{next}</DescribeNetworkInterfacesResponse>"
-            );
+            let text = format!("<{action}Response><networkInterfaceSet/>{next}</{action}Response>");
             Ok(HttpResponse::new(200.try_into().unwrap(), text.into()))
         })
     }
+}
+
+/// The action of a request, which its answer names.
+fn action(request: &HttpRequest) -> String {
+    let body = request.body().bytes().unwrap();
+    let fields = std::str::from_utf8(body).unwrap().split('&');
+    let mut actions = fields.filter_map(|field| field.strip_prefix("Action="));
+    actions.next().unwrap().to_owned()
 }
 
 /// A client of an EC2 that takes this time for the nth request, and the number of its requests.
@@ -81,6 +90,19 @@ fn subnet() -> SubnetId {
     SubnetId::new("subnet-1")
 }
 
+fn interface() -> InterfaceId {
+    InterfaceId::new("eni-1")
+}
+
+fn addresses() -> [Address; 1] {
+    ["203.0.113.7".parse().unwrap()]
+}
+
+async fn assign(ec2: &Ec2) -> Result<(), CloudError> {
+    ec2.assign(&interface(), &addresses(), Reassign::Refuse)
+        .await
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_inventory_is_complete_although_each_page_takes_longer_than_an_attempt() {
     let (ec2, requests) = ec2(3, |_| Duration::from_secs(8));
@@ -107,7 +129,7 @@ async fn an_attempt_that_hangs_is_left_after_the_usual_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_that_are_no_list_of_interfaces_keep_the_usual_limits() {
+async fn calls_that_are_no_list_of_interfaces_end_within_five_seconds() {
     let (ec2, requests) = ec2(1, |_| NEVER);
     let begun = Instant::now();
     assert_eq!(ec2.subnet(&subnet()).await.unwrap_err().code, "Timeout");
@@ -117,9 +139,15 @@ async fn calls_that_are_no_list_of_interfaces_keep_the_usual_limits() {
         begun.elapsed()
     );
     let (begun, before) = (Instant::now(), requests.load(Ordering::Relaxed));
-    let (interface, addresses) = (InterfaceId::new("eni-1"), ["203.0.113.7".parse().unwrap()]);
-    let assigned = ec2.assign(&interface, &addresses, Reassign::Refuse);
-    assert_eq!(assigned.await.unwrap_err().code, "Timeout");
-    assert_eq!(begun.elapsed(), ATTEMPT_TIMEOUT);
+    assert_eq!(assign(&ec2).await.unwrap_err().code, "Timeout");
+    assert_eq!(begun.elapsed(), OPERATION_TIMEOUT);
     assert_eq!(requests.load(Ordering::Relaxed), before + 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mutating_call_that_takes_longer_than_an_attempt_of_others_is_done() {
+    let (ec2, requests) = ec2(1, |_| Duration::from_secs(3));
+    assign(&ec2).await.unwrap();
+    ec2.unassign(&interface(), &addresses()).await.unwrap();
+    assert_eq!(requests.load(Ordering::Relaxed), 2);
 }
