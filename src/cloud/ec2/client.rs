@@ -5,13 +5,14 @@ use std::time::{Duration, Instant};
 
 use aws_config::{BehaviorVersion, SdkConfig};
 use aws_sdk_ec2::Client;
-use aws_sdk_ec2::config::Builder;
 use aws_sdk_ec2::config::http::HttpResponse;
 use aws_sdk_ec2::config::retry::RetryConfig;
 use aws_sdk_ec2::config::timeout::TimeoutConfig;
+use aws_sdk_ec2::config::{Builder, IdentityCache};
 use aws_sdk_ec2::error::{ProvideErrorMetadata, SdkError};
 use mooring_plan::outcome::Action;
 
+use super::credentials::InTime;
 use super::failure;
 use crate::cloud::CloudError;
 use crate::metrics::Metrics;
@@ -45,7 +46,10 @@ impl Ec2 {
     /// A client from a configuration, with the timeouts and retries of Mooring.
     #[must_use]
     pub fn new(config: &SdkConfig, metrics: Metrics) -> Self {
+        let identities = config.identity_cache();
+        let identities = identities.unwrap_or_else(|| IdentityCache::lazy().build());
         let config = Builder::from(config)
+            .identity_cache(InTime(identities))
             .timeout_config(timeouts(OPERATION_TIMEOUT, ATTEMPT_TIMEOUT))
             .retry_config(RetryConfig::standard())
             .build();

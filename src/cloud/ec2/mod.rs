@@ -4,6 +4,7 @@
 mod answer;
 pub mod classify;
 mod client;
+mod credentials;
 mod failure;
 mod instances;
 mod interfaces;
