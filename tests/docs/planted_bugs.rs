@@ -34,8 +34,8 @@ fn planted_bugs_are_counted_by_the_checkers_that_find_them() {
         only_model += usize::from(by("model") && !by("simulation") && !by("replay"));
     }
     let counts = format!(
-        "Of {all} planted bugs the model finds {model}, the simulation {simulation} and replay {replay}; {only_model} are \
-         found by the model only."
+        "Of {all} planted bugs the model finds {model}, the simulation {simulation} and replay {replay}; of {only_model} \
+         the patch names the model only."
     );
     let page = read("docs/design/reliability.md").replace('\n', " ");
     assert!(
