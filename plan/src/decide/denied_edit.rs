@@ -43,10 +43,11 @@ impl World<'_> {
         (again > self.now).then_some((trouble, again))
     }
 
-    /// When an edit that waits for a permission is tried again.
-    pub(crate) fn edit_again(&self, target: &Target) -> Next {
+    /// When an edit is tried again, if it waits for a permission and for nothing else.
+    pub(crate) fn edit_again(&self, target: &Target, reserved: Result<(), &Trouble>) -> Next {
         let edited = self.other_address().and(self.ip.status.address);
         let waits = edited.and_then(|old| self.edit_not_permitted(old, target));
+        let waits = waits.filter(|(trouble, _)| reserved == Err(trouble));
         waits.map_or(Next::Idle, |(_, again)| Next::At(again))
     }
 
