@@ -26,7 +26,7 @@ pub fn name(number: usize) -> IpName {
 
 impl Driven {
     /// An engine that leads, after all kinds were listed.
-    fn leading(ips: usize) -> Self {
+    pub fn leading(ips: usize) -> Self {
         let mut driven = Self::knowing(ips);
         driven.synced();
         driven.lead(Leadership::ALWAYS);
@@ -95,7 +95,7 @@ impl Driven {
     }
 
     /// The first write of an IP that begins now.
-    fn write(&mut self) -> Option<Write> {
+    pub fn write(&mut self) -> Option<Write> {
         let mut effects = self.effects().into_iter();
         effects.find_map(|effect| match effect {
             Effect::Write { write, .. } => Some(write),
@@ -113,7 +113,7 @@ impl Driven {
         self.completed(ip, failed);
     }
 
-    fn completed(&mut self, ip: &IpName, fact: Fact) {
+    pub fn completed(&mut self, ip: &IpName, fact: Fact) {
         let completed = Event::Completed(Work::Ip(ip.clone()), Completion::from(fact));
         self.engine.handle(completed, self.now);
     }

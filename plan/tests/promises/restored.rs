@@ -4,10 +4,14 @@
 
 use std::time::Duration;
 
-use mooring_plan::facts::{Affected, Fact, Facts, Kind, Settings};
+use mooring_plan::facts::{Affected, Fact, Facts, Kind, Settings, WriteOutcome};
 use mooring_plan::names::ResourceVersion;
+use mooring_plan::objects::Ip;
+use mooring_plan::step::Write;
 use mooring_plan::store_revision::{Change, KnownVersions, Revision};
 use mooring_plan::time::Instant;
+
+use crate::engine::{Driven, name};
 
 /// What one process knows of the lists of one kind.
 struct Process {
@@ -196,4 +200,37 @@ fn a_late_event_of_a_watch_of_the_lease_is_no_restoration() {
     assert!(!process.lease_event(7));
     assert!(!process.lease(8));
     assert!(!process.list(9));
+}
+
+#[test]
+fn an_ip_that_a_restoration_brings_back_with_its_uid_is_read() {
+    let mut driven = Driven::leading(1);
+    let ip = driven.engine.facts().ip(&name(0)).cloned().unwrap();
+    driven.fact(Fact::Listed(Kind::Ip, ResourceVersion(500)));
+    driven.fact(Fact::IpGone(ip.name.clone(), ip.uid.clone()));
+    driven.effects();
+    driven.completed(&name(0), Fact::IpRead(name(0), None));
+    assert!(!driven.engine.facts().knows(&name(0)));
+
+    driven.fact(Fact::Listed(Kind::Ip, ResourceVersion(400)));
+    driven.fact(Fact::Ip(ip.clone()));
+    driven.now = driven.now.plus(Duration::from_secs(1));
+    // Another client writes the IP at the same time, so it is read.
+    let write = driven.write().unwrap();
+    let outcome = WriteOutcome::Conflict;
+    let conflict = Fact::Wrote {
+        ip: name(0),
+        write,
+        outcome,
+    };
+    driven.completed(&name(0), conflict);
+    assert_eq!(driven.begun(), [name(0)]);
+    let version = ResourceVersion(ip.version.0 + 1);
+    let newer = Ip { version, ..ip };
+    driven.completed(&name(0), Fact::IpRead(name(0), Some(newer)));
+    let expected = Write::AddFinalizer {
+        ip: name(0),
+        version,
+    };
+    assert_eq!(driven.write(), Some(expected));
 }
