@@ -9,7 +9,6 @@ mod claimed;
 mod conditions;
 mod confirmed_detach;
 mod cycle;
-mod denied_edit;
 mod detaching;
 mod edit;
 mod eligible;

@@ -6,7 +6,7 @@ use alloc::format;
 use super::conditions::{Attachment, Trouble, build};
 use super::edit::trouble_of;
 use super::refused::{give_up, refused_for_good};
-use super::trouble::{call_or_report, first_do, foreign, previous_full, unseen};
+use super::trouble::{call_or_report, foreign, previous_full, unseen};
 use super::{Next, Notices, World};
 use crate::cloud::Reassign;
 use crate::objects::{Claim, ClaimPhase, Pod, Target};
@@ -51,17 +51,8 @@ fn on_its_way(
     if let Some(next) = refused_for_good(world, claim, target, notices) {
         return next;
     }
-    if let Some(next) = world.back_from_edit(holder, target) {
+    if let Some(next) = world.stale_call() {
         return next;
-    }
-    // After an edit that went back, the address stays where it is: it needs no other detach first.
-    let stays = world
-        .ip
-        .status
-        .address
-        .is_some_and(|address| world.edit_not_permitted(address, target).is_some());
-    if !stays && let Some(next) = world.stale_call() {
-        return first_do(world, next, reserved, notices);
     }
     let Some(address) = world.ip.status.address else {
         return Next::Idle;

@@ -15,7 +15,7 @@ use crate::step::{Read, StatusWrite, Write};
 
 impl World<'_> {
     /// The address in the spec, if it differs from the reserved one.
-    pub(crate) fn other_address(&self) -> Option<Address> {
+    fn other_address(&self) -> Option<Address> {
         let desired = self.ip.desired.as_ref().ok()?.address?;
         (Some(desired) != self.ip.status.address).then_some(desired)
     }
@@ -104,14 +104,6 @@ impl World<'_> {
             ));
         }
         let Some(new) = new else { return Ok(()) };
-        let permitted = || match self.edit_not_permitted(old, target) {
-            Some((trouble, again)) => Err(Unreserved::Trouble(trouble, Next::At(again))),
-            None => Ok(()),
-        };
-        // A claim that went back gets its gate without a look at the new address.
-        if !holder.reports_attached() {
-            permitted()?;
-        }
         let block = self.desired_block()?;
         if Some(&block.name) != self.ip.status.block.as_ref() {
             return Err(refused(block.name.as_str()));
@@ -131,7 +123,6 @@ impl World<'_> {
                 Next::Idle,
             ));
         }
-        permitted()?;
         Err(Unreserved::Do(self.change_to(
             new,
             holder,
@@ -141,7 +132,7 @@ impl World<'_> {
     }
 
     /// The claim of the same pod and place, for another address.
-    pub(crate) fn change_to(
+    fn change_to(
         &self,
         new: Address,
         holder: &Pod,

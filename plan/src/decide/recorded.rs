@@ -48,7 +48,6 @@ fn kept(
         }
         Err(Err(next)) => return next,
     };
-    let again = world.edit_again(target, reserved.as_ref().copied());
     if let Some(next) = world.close_other_gates(Some(claim)) {
         return next;
     }
@@ -63,7 +62,6 @@ fn kept(
         .or(|| world.release_unannotated(Some(claim)))
         .or(|| world.write_conditions(reserved, &Attachment::There(target)))
         .or(|| world.waits_for_node(claim).unwrap_or(Next::Idle))
-        .no_later_than(&again)
 }
 
 /// Repairs the reservation, and carries out an edit of the address.

@@ -240,7 +240,6 @@ pub(crate) fn announce(world: &World<'_>, trouble: &Trouble) -> Option<crate::st
     let with_event = matches!(
         trouble.reason,
         Reason::AddressInUse
-            | Reason::AccessDenied
             | Reason::BlockExhausted
             | Reason::BlockMissing
             | Reason::AmbiguousBlock

@@ -43,8 +43,6 @@ struct Denied {
     served: bool,
     /// True if `served` was true already at the last denial: EC2 denies only this address.
     alone: bool,
-    /// The action of the last denial, and how EC2 denied it.
-    last: (Action, Outcome),
 }
 
 /// The failed steps of one IP that wait. The values are boxed, because nearly all IPs have none.
@@ -83,7 +81,6 @@ impl Failures {
                 times: MOST_DENIED.min(denied.map_or(0, |denied| denied.times) + 1),
                 served,
                 alone: served,
-                last: (call.action(), outcome),
             });
         }
         // Throttling never concerns only one call.
@@ -136,12 +133,6 @@ impl Failures {
     /// Number of denials in a row.
     pub(crate) fn times_denied(&self) -> u32 {
         self.denied.as_ref().map_or(0, |denied| denied.times)
-    }
-
-    /// How EC2 denies this action to this address alone; None: it does not, as far as is known.
-    pub(crate) fn denied_alone_as(&self, action: Action) -> Option<Outcome> {
-        let denied = self.denied.as_ref().filter(|denied| denied.alone);
-        denied.and_then(|denied| (denied.last.0 == action).then_some(denied.last.1))
     }
 
     /// True if EC2 denies only this address.

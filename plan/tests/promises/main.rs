@@ -30,7 +30,6 @@ mod claim_ids;
 mod closed_gates;
 mod delete;
 mod denied;
-mod denied_edits;
 mod denied_moves;
 mod detached;
 mod drain;
