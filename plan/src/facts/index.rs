@@ -27,13 +27,6 @@ pub(crate) struct Index {
     nodes_of: Sets<InstanceId, NodeName>,
 }
 
-fn pods_named(ip: &Ip) -> impl Iterator<Item = &PodKey> {
-    let previous = ip.status.previous.iter();
-    let before = previous.filter_map(|entry| entry.holder.as_ref().map(|(key, _)| key));
-    let claim = ip.status.claim.as_ref().map(|claim| &claim.pod);
-    before.chain(claim)
-}
-
 fn node_of(ip: &Ip) -> Option<&NodeName> {
     let target = ip.status.claim.as_ref().and_then(Claim::target);
     target.map(|target| &target.node)
@@ -49,7 +42,7 @@ fn block_of_claim(ip: &Ip) -> Option<&BlockName> {
 impl Index {
     pub(super) fn add_ip(&mut self, ip: &Ip) {
         self.ip_of_uid.insert(ip.uid.clone(), ip.name.clone());
-        for key in pods_named(ip) {
+        for (key, _) in ip.named_pods() {
             self.ips_naming.insert(key.clone(), ip.name.clone());
         }
         if let Some(node) = node_of(ip) {
@@ -68,7 +61,7 @@ impl Index {
 
     pub(super) fn remove_ip(&mut self, ip: &Ip) {
         self.ip_of_uid.remove(&ip.uid);
-        for key in pods_named(ip) {
+        for (key, _) in ip.named_pods() {
             self.ips_naming.remove(key, &ip.name);
         }
         if let Some(node) = node_of(ip) {

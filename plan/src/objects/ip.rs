@@ -63,13 +63,19 @@ impl Ip {
         present.into_iter().chain(previous)
     }
 
-    /// True if the status names this pod, as the holder now or at a place in `previous`.
+    /// The pods that the status names: the holders of the places in `previous`, and the present one.
+    pub(crate) fn named_pods(&self) -> impl Iterator<Item = (&PodKey, &PodUid)> {
+        let previous = self.status.previous.iter();
+        let before = previous.filter_map(|entry| entry.holder.as_ref());
+        let claim = self.status.claim.as_ref();
+        let present = claim.map(|claim| (&claim.pod, &claim.uid));
+        before.map(|(key, uid)| (key, uid)).chain(present)
+    }
+
+    /// True if the status names this pod.
     #[must_use]
     pub(crate) fn names_pod(&self, uid: &PodUid) -> bool {
-        let claim = self.status.claim.as_ref();
-        let holders = self.status.previous.iter();
-        let mut holders = holders.filter_map(|entry| entry.holder.as_ref());
-        claim.is_some_and(|claim| &claim.uid == uid) || holders.any(|(_, of)| of == uid)
+        self.named_pods().any(|(_, of)| of == uid)
     }
 
     /// True if a pod holds the IP and its spec has another address than the reserved one.

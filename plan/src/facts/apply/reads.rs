@@ -237,19 +237,9 @@ impl Facts {
         let mut missed = Vec::new();
         for ip in ips.iter().filter_map(|name| self.ips.get(name)) {
             if let Some(memory) = self.memory.get_mut(&ip.name) {
-                let holders = ip
-                    .status
-                    .previous
-                    .iter()
-                    .filter_map(|entry| entry.holder.as_ref());
-                let claim = ip
-                    .status
-                    .claim
-                    .as_ref()
-                    .map(|claim| (&claim.pod, &claim.uid));
-                let named = holders.map(|(key, uid)| (key, uid)).chain(claim);
-                let gone =
-                    named.filter(|(of, uid)| *of == key && pod.is_none_or(|pod| &&pod.uid != uid));
+                let gone = ip
+                    .named_pods()
+                    .filter(|(of, uid)| *of == key && pod.is_none_or(|pod| &&pod.uid != uid));
                 memory.gone.extend(gone.map(|(_, uid)| uid.clone()));
             }
             let Some(claim) = ip.status.claim.as_ref().filter(|claim| &claim.pod == key) else {
