@@ -1,6 +1,5 @@
 //! Reconciles IPs: at most one step per IP is in flight.
 
-use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -124,10 +123,10 @@ impl Engine {
     /// leave room for writes.
     fn may_read(&self, instance: &InstanceId) -> bool {
         let flights = self.in_flight.values();
-        let mut read: BTreeSet<&InstanceId> = flights
+        let read: Vec<&InstanceId> = flights
             .filter_map(|flight| flight.instance.as_ref())
             .collect();
-        read.len() < INSTANCES_AT_ONCE && read.insert(instance)
+        read.len() < INSTANCES_AT_ONCE && !read.contains(&instance)
     }
 
     fn begin(&mut self, ip: &IpName, step: &Step, now: Instant) {

@@ -5,7 +5,7 @@
 use alloc::collections::VecDeque;
 
 use crate::facts::{Fact, Facts, WriteOutcome, Written};
-use crate::names::IpUid;
+use crate::names::{IpName, IpUid};
 use crate::step::Read;
 use crate::time::Instant;
 
@@ -29,17 +29,9 @@ impl Tombstones {
                 write,
                 outcome: WriteOutcome::Done(None),
             },
-            Fact::IpRead(name, Some(ip)) if self.0.contains(&ip.uid) => Fact::ReadFailed {
-                ip: name.clone(),
-                read: Read::Ip(name),
-                outcome: None,
-            },
+            Fact::IpRead(name, Some(ip)) if self.0.contains(&ip.uid) => not_read(name),
             // The answer to the report about its status.
-            Fact::IpUnreadable(ip) if self.0.contains(&ip.uid) => Fact::ReadFailed {
-                ip: ip.name.clone(),
-                read: Read::Ip(ip.name),
-                outcome: None,
-            },
+            Fact::IpUnreadable(ip) if self.0.contains(&ip.uid) => not_read(ip.name),
             Fact::IpsRead(mut ips) => {
                 ips.retain(|ip| !self.0.contains(&ip.uid));
                 Fact::IpsRead(ips)
@@ -67,6 +59,15 @@ impl Tombstones {
         if self.0.len() > CAPACITY {
             self.0.pop_front();
         }
+    }
+}
+
+/// What an answer about an IP that is gone counts as.
+fn not_read(name: IpName) -> Fact {
+    Fact::ReadFailed {
+        ip: name.clone(),
+        read: Read::Ip(name),
+        outcome: None,
     }
 }
 
