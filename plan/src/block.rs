@@ -11,6 +11,10 @@ use crate::address::{
 };
 use crate::ec2::{reserved, reserved_at_start};
 
+/// The way to another subnet: the subnet cannot be changed, and no second block can have the same range.
+pub const CREATE_AGAIN: &str =
+    "delete the IPs of this block and the block, then create it again with the right spec.subnetID";
+
 /// The addresses of one block: a CIDR without its excluded entries.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BlockRange {

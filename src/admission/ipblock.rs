@@ -4,7 +4,7 @@ use mooring_plan::address::overlap;
 use mooring_plan::admission::block::{check_delete, check_range, check_shrink};
 use mooring_plan::admission::syntax::{check_namespaces, check_node_labels};
 use mooring_plan::admission::{Denial, DenyReason};
-use mooring_plan::block::BlockRange;
+use mooring_plan::block::{BlockRange, CREATE_AGAIN};
 use mooring_plan::names::{BlockName, listed};
 use mooring_plan::objects::{BlockSpec, Namespaces};
 
@@ -110,7 +110,7 @@ fn changed(old: &IpBlock, new: &IpBlock, snapshot: &Snapshot) -> Verdict {
         return Err(Denial::new(
             DenyReason::Invalid,
             format!("spec.subnetID of IPBlock \"{name}\" cannot be changed"),
-            "delete the IPs of this block and the block, then create it again with the right spec.subnetID",
+            CREATE_AGAIN,
         ));
     }
     match old.spec.range() {

@@ -6,6 +6,7 @@ use alloc::string::String;
 
 use super::finding::Finding;
 use crate::address::overlap;
+use crate::block::CREATE_AGAIN;
 use crate::decide::not_permitted;
 use crate::facts::{Facts, SubnetFacts};
 use crate::objects::{Block, BlockSpec, Node};
@@ -14,10 +15,6 @@ use crate::reason::Reason;
 
 /// The condition type that says whether addresses of a block can be reserved.
 pub(super) const READY: &str = "Ready";
-
-/// The way to another subnet: the subnet cannot be changed, and no second block can have the same range.
-const CREATE_AGAIN: &str =
-    "delete the IPs of this block and the block, then create it again with the right spec.subnetID";
 
 impl Facts {
     /// What to do if EC2 does not permit to ask for the limits of these nodes' interfaces.
