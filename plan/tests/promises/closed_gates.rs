@@ -67,6 +67,15 @@ fn waiting_pods_that_were_gone_before_they_got_a_reason_leave_nothing() {
     sim.expect_attached("partner", "a");
 }
 
+/// Pod "a" holds "partner" on n1, and waits until its node has programmed the address.
+fn waiting_for_its_node() -> Sim {
+    let mut sim = asking(&["n1"]);
+    sim.next_revision("a", "n1", 1);
+    sim.settle();
+    sim.expect_denied("a", Reason::NotProgrammed);
+    sim
+}
+
 /// Asserts that a move of "partner" on n1 to the next revision lists "a" as a loser.
 fn expect_listed_by_a_move(sim: &mut Sim) {
     sim.next_revision("b", "n1", 2);
@@ -86,19 +95,13 @@ fn expect_listed_by_a_move(sim: &mut Sim) {
 
 #[test]
 fn a_holder_that_waits_for_its_node_is_listed_by_a_move_on_its_interface() {
-    let mut sim = asking(&["n1"]);
-    sim.next_revision("a", "n1", 1);
-    sim.settle();
-    sim.expect_denied("a", Reason::NotProgrammed);
+    let mut sim = waiting_for_its_node();
     expect_listed_by_a_move(&mut sim);
 }
 
 #[test]
 fn a_holder_that_waited_for_its_node_is_listed_by_a_move_on_its_interface() {
-    let mut sim = asking(&["n1"]);
-    sim.next_revision("a", "n1", 1);
-    sim.settle();
-    sim.expect_denied("a", Reason::NotProgrammed);
+    let mut sim = waiting_for_its_node();
     // The status does not change between the `True` and the move.
     sim.refuses = |write| {
         let Write::Status { change, .. } = write else {
