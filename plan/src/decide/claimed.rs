@@ -6,7 +6,7 @@ use alloc::format;
 use super::conditions::{Attachment, Trouble, build};
 use super::edit::trouble_of;
 use super::refused::{give_up, refused_for_good};
-use super::trouble::{call_or_report, foreign, previous_full, unseen};
+use super::trouble::{call_or_report, first_do, foreign, previous_full, unseen};
 use super::{Next, Notices, World};
 use crate::cloud::Reassign;
 use crate::objects::{Claim, ClaimPhase, Pod, Target};
@@ -51,13 +51,15 @@ fn on_its_way(
     if let Some(next) = refused_for_good(world, claim, target, notices) {
         return next;
     }
-    if let Some(next) = world.stale_call() {
-        return next;
-    }
     let Some(address) = world.ip.status.address else {
         return Next::Idle;
     };
     let location = world.locate(address);
+    // An edit that was taken back finds its address in place, and waits for no detach.
+    let in_place = location.fresh && location.on.as_ref() == Some(&target.place.interface);
+    if !in_place && let Some(next) = world.stale_call() {
+        return first_do(world, next, reserved, notices);
+    }
     if !location.fresh {
         return unseen(world, reserved, notices);
     }

@@ -2,10 +2,10 @@
 //! Rules: R4.4, R5.18.
 
 use super::conditions::{Attachment, build};
-use super::trouble::{call_or_report, previous_full, unseen};
+use super::trouble::{first_do, previous_full};
 use super::{Next, Notices, World};
 use crate::objects::{Claim, ClaimPhase, IpStatus};
-use crate::step::{StatusWrite, Step};
+use crate::step::StatusWrite;
 
 /// The status write that begins a detach. It also adds the present place to `previous`.
 pub(crate) fn begin(world: &World<'_>, claim: &Claim, notices: &mut Notices) -> Next {
@@ -43,12 +43,7 @@ pub(crate) fn detaching(world: &World<'_>, claim: &Claim, notices: &mut Notices)
         .err()
         .or_else(|| world.stale_call());
     if let Some(next) = first {
-        return match next {
-            Next::Do(Step::Call(call), _) => call_or_report(world, call, Ok(()), notices),
-            // It waits for an inventory.
-            Next::At(_) => unseen(world, Ok(()), notices),
-            next => next,
-        };
+        return first_do(world, next, Ok(()), notices);
     }
     clear(world)
 }

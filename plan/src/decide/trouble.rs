@@ -12,7 +12,7 @@ use crate::facts::{HEALTHY_ATTACH, Immovable, SubnetFacts};
 use crate::names::InterfaceId;
 use crate::outcome::{Action, Outcome};
 use crate::reason::Reason;
-use crate::step::{Call, Notice};
+use crate::step::{Call, Notice, Step};
 
 /// The call. While it fails again and again, a condition says why, and it is repeated.
 pub(crate) fn call_or_report(
@@ -29,6 +29,21 @@ pub(crate) fn call_or_report(
         }
     }
     Next::call(call)
+}
+
+/// A step that is needed before the claim can go on. A call that fails again and again, and a wait for an inventory, are
+/// reported.
+pub(crate) fn first_do(
+    world: &World<'_>,
+    next: Next,
+    reserved: Result<(), Trouble>,
+    notices: &mut Notices,
+) -> Next {
+    match next {
+        Next::Do(Step::Call(call), _) => call_or_report(world, call, reserved, notices),
+        Next::At(_) => unseen(world, reserved, notices),
+        next => next,
+    }
 }
 
 /// The location of the address is not known: waits for an inventory. If EC2 serves none, this is reported.

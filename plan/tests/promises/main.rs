@@ -38,6 +38,7 @@ mod due;
 mod due_nodes;
 mod edit;
 mod edit_proofs;
+mod edit_reports;
 mod engine;
 mod failed_alone;
 mod failover;

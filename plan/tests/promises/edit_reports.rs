@@ -1,0 +1,118 @@
+//! An edit whose old address cannot be unassigned says why, and is done as soon as EC2 permits it.
+//! Rules: R5.8, R5.9.
+
+use std::time::Duration;
+
+use mooring_plan::outcome::Outcome;
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{Call, StatusWrite, Step};
+
+use crate::sim::{Fault, Sim, status_write};
+
+const OLD: &str = "203.0.113.10";
+const NEW: &str = "203.0.113.20";
+const ACTION: &str = "ec2:UnassignPrivateIpAddresses";
+
+fn denied(call: &Call) -> Fault {
+    match call {
+        Call::Unassign { .. } => Fault::Denied,
+        Call::Assign { .. } => Fault::None,
+    }
+}
+
+fn lost(call: &Call) -> Fault {
+    match call {
+        Call::Unassign { .. } => Fault::RequestLost,
+        Call::Assign { .. } => Fault::None,
+    }
+}
+
+/// The IP, its pod and an Event have the reason, and the condition names the action.
+fn expect_named(sim: &Sim, reason: Reason, action: &str) {
+    let said = sim.the_ip("partner").status.conditions.attached.clone();
+    let said = said.unwrap();
+    let named = said.reason == reason && said.message.contains(action);
+    assert!(!said.status && named, "{said:?}\n{}", sim.story());
+    sim.expect_denied("a", reason);
+    sim.expect_event("IP partner", reason);
+}
+
+/// The new address is attached, and the old one is neither on an ENI nor reserved.
+fn expect_new(sim: &Sim) {
+    sim.expect_attached("partner", "a");
+    sim.expect_on(NEW, Some("eni-n1"));
+    sim.expect_on(OLD, None);
+    sim.expect_reserved_only(NEW);
+}
+
+#[test]
+fn an_edit_that_is_denied_names_the_action() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.ec2.default_fault = Some(denied);
+    sim.edit("partner", NEW);
+    sim.wait(Duration::from_secs(5));
+    expect_named(&sim, Reason::AccessDenied, ACTION);
+    sim.expect_on(OLD, Some("eni-n1"));
+    sim.ec2.default_fault = None;
+    sim.settle();
+    expect_new(&sim);
+}
+
+#[test]
+fn an_edit_that_is_taken_back_while_it_is_denied_waits_for_no_permission() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.ec2.default_fault = Some(denied);
+    sim.edit("partner", NEW);
+    sim.wait(Duration::from_mins(2));
+    sim.edit("partner", OLD);
+    sim.wait(Duration::from_secs(5));
+    sim.expect_attached("partner", "a");
+    sim.expect_on(OLD, Some("eni-n1"));
+    assert_eq!(sim.counts.assigns, 0, "{}", sim.story());
+    let ready = sim.the_ip("partner").status.conditions.ready.clone();
+    assert!(ready.unwrap().status, "{}", sim.story());
+    // An Unassign of the new address can still be needed: its reservation waits for the permission.
+    sim.ec2.default_fault = None;
+    sim.settle();
+    sim.expect_reserved_only(OLD);
+}
+
+#[test]
+fn an_edit_that_is_taken_back_at_its_first_call_ends_without_an_assign() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.ec2.default_fault = Some(denied);
+    sim.edit("partner", NEW);
+    sim.step_until(|step| matches!(step, Step::Call(_)));
+    sim.edit("partner", OLD);
+    sim.wait(Duration::from_millis(500));
+    sim.expect_attached("partner", "a");
+    sim.expect_on(OLD, Some("eni-n1"));
+    assert_eq!(sim.counts.assigns, 0, "{}", sim.story());
+}
+
+#[test]
+fn an_edit_says_that_ec2_does_not_answer() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.ec2.default_fault = Some(lost);
+    sim.edit("partner", NEW);
+    sim.wait(Duration::from_secs(5));
+    expect_named(&sim, Reason::AttachFailed, ACTION);
+    sim.ec2.default_fault = None;
+    sim.settle();
+    expect_new(&sim);
+}
+
+#[test]
+fn an_edit_says_that_ec2_serves_no_inventory() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.ec2.default_fault = Some(lost);
+    sim.edit("partner", NEW);
+    sim.step_until(status_write(StatusWrite::Claim));
+    sim.describe_fails = Some(Outcome::Denied);
+    sim.wait(Duration::from_secs(5));
+    expect_named(&sim, Reason::AccessDenied, "ec2:DescribeNetworkInterfaces");
+    sim.describe_fails = None;
+    sim.ec2.default_fault = None;
+    sim.settle();
+    expect_new(&sim);
+}
