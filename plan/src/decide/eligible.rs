@@ -119,7 +119,12 @@ impl World<'_> {
             return Some(Reason::AttachFailed);
         }
         let refused = self.ip.status.refused.as_ref()?;
-        if &refused.pod != pod || &refused.interface != interface {
+        let denied = refused.reason == Reason::AccessDenied
+            && self
+                .memory
+                .denied
+                .contains(&(pod.clone(), interface.clone()));
+        if !denied && (&refused.pod != pod || &refused.interface != interface) {
             return None;
         }
         let times = self.memory.failures.times_denied().saturating_sub(1);

@@ -6,12 +6,13 @@ use alloc::string::String;
 
 use super::choose::Candidate;
 use super::conditions::{Attachment, Trouble, build};
+use super::holder::Failover;
 use super::trouble::{denied, previous_full};
 use super::world::on_pod;
 use super::{Next, Notices, World, conditions};
 use crate::address::Address;
 use crate::facts::SubnetFacts;
-use crate::names::InterfaceId;
+use crate::names::{InterfaceId, InterfaceRef};
 use crate::objects::{Claim, ClaimPhase, IpStatus, Pod, Previous, Refused, Target};
 use crate::outcome::Outcome;
 use crate::reason::Reason;
@@ -144,8 +145,15 @@ pub(crate) fn give_up(
         let Some(read) = world.read_pod(key) else {
             return Some(Next::read(Read::Pod(key.clone())));
         };
-        if let Some(pod) = read.filter(|pod| &pod.uid == uid && pod.annotated && !pod.ended) {
-            return Some(return_address(world, status, pod, entry, claim, target));
+        let former = read.filter(|pod| &pod.uid == uid && pod.annotated && !pod.ended);
+        let back = former.and_then(|pod| Some((pod, place_before(pod, entry)?)));
+        // A denied claim that went back to a pod on a lost node would begin again at once.
+        let stays = |pod: &Pod, back: &Target| {
+            reason != Reason::AccessDenied || matches!(world.lost(pod, back), Failover::No)
+        };
+        if let Some((pod, back)) = back.filter(|(pod, back)| stays(pod, back)) {
+            let refused = super::places::entry_of(claim, target, entry.address);
+            return Some(return_address(world, status, pod, &back, entry, refused));
         }
     }
     if reason == Reason::AccessDenied {
@@ -169,24 +177,25 @@ pub(crate) fn give_up(
     Some(world.write_status(StatusWrite::Clear, status))
 }
 
+/// The place where this pod had the address before.
+fn place_before(pod: &Pod, entry: &Previous) -> Option<Target> {
+    let place = InterfaceRef {
+        interface: entry.interface.clone(),
+        instance: entry.instance.clone()?,
+    };
+    let node = pod.node.clone()?;
+    Some(Target { node, place })
+}
+
 fn return_address(
     world: &World<'_>,
     mut status: IpStatus,
     pod: &Pod,
+    back: &Target,
     entry: &Previous,
-    claim: &Claim,
-    target: &Target,
+    refused: Previous,
 ) -> Next {
-    let (Some(node), Some(instance)) = (pod.node.clone(), entry.instance.clone()) else {
-        return Next::Idle;
-    };
-    let place = crate::names::InterfaceRef {
-        interface: entry.interface.clone(),
-        instance,
-    };
-    let back = Target { node, place };
     status.previous.retain(|known| known != entry);
-    let refused = super::places::entry_of(claim, target, entry.address);
     status
         .previous
         .retain(|known| known.address != refused.address || known.interface != refused.interface);
@@ -198,6 +207,6 @@ fn return_address(
         phase: ClaimPhase::Claimed(back.clone()),
     });
     status.workload = world.workload_of_claim(pod);
-    status.conditions = conditions::claimed(world, &status, &back);
+    status.conditions = conditions::claimed(world, &status, back);
     world.write_status(StatusWrite::Revert, status)
 }

@@ -88,6 +88,9 @@ pub struct Memory {
     pub(crate) refused: BTreeMap<InterfaceId, Refusals>,
     /// When the present `status.refused` was first seen.
     pub(crate) refused_seen: Instant,
+    /// Pods of this IP whose claim EC2 denied since it last permitted a call, and the ENI of each. `status.refused` names
+    /// only one: without this set, another of them would be tried about every second.
+    pub(crate) denied: BTreeSet<(PodUid, InterfaceId)>,
     /// Addresses that `Reserve` found taken: when that was last seen, and the owner as text (empty if not known yet).
     pub(crate) taken: BTreeMap<Address, (Instant, String)>,
     /// The address whose `IPAddress` this process wrote for the present version of the IP.

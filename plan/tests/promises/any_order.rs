@@ -237,6 +237,26 @@ fn ips_waiting_for_the_earlier_address_are_affected_when_the_ip_is_gone() {
     );
 }
 
+/// Found by the property test: a denied claim went between two pods and back to a pod on a lost node without end.
+#[test]
+fn a_denied_claim_does_not_go_back_to_a_pod_on_a_lost_node() {
+    check_promises(
+        2,
+        &[
+            Event::PodComes("d", "n2", "partner", 0),
+            Event::NodeNotReady("n3"),
+            Event::PodComes("b", "n1", "partner", 0),
+            Event::Steps(0, 2),
+            Event::PodIsDeleted("d"),
+            Event::Fails(Fault::Denied),
+            Event::NodeUnreachable("n2"),
+            Event::Reassign("partner", false),
+            Event::PodComes("a", "n1", "partner", 0),
+            Event::Wait(5),
+        ],
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: cases(),

@@ -30,6 +30,7 @@ mod claim_ids;
 mod closed_gates;
 mod delete;
 mod denied;
+mod denied_competitors;
 mod denied_moves;
 mod detached;
 mod drain;

@@ -158,6 +158,7 @@ impl Facts {
         match (error, subnet) {
             (None, subnet) => {
                 memory.failures.call_succeeded();
+                memory.denied.clear();
                 let known = subnet
                     .as_ref()
                     .and_then(|subnet| subnet.locate(address, interval, now).on);

@@ -7,6 +7,7 @@ use core::time::Duration;
 use crate::facts::{Affected, Facts, Memory};
 use crate::names::{IpName, PodUid};
 use crate::objects::{Ip, UnreadableIp};
+use crate::reason::Reason;
 use crate::time::Instant;
 
 impl Facts {
@@ -49,6 +50,12 @@ impl Facts {
         let pending_before = before.and_then(Ip::unfinished_for).cloned();
         memory.adopted = None;
         memory.claim_changed(known, &ip, now);
+        let refused = ip.status.refused.as_ref();
+        let denied = refused.filter(|refused| refused.reason == Reason::AccessDenied);
+        if let Some(denied) = denied.filter(|denied| self.pods.contains_key(&denied.pod)) {
+            let place = denied.interface.clone();
+            memory.denied.insert((denied.pod.clone(), place));
+        }
         memory.failures.end_backoff(now);
         let name = ip.name.clone();
         let holder = ip.status.claim.as_ref().map(|claim| &claim.uid);

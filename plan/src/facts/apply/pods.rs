@@ -3,7 +3,7 @@
 use alloc::collections::BTreeSet;
 
 use crate::facts::{Affected, Facts, PodSeen};
-use crate::names::PodUid;
+use crate::names::{IpName, PodUid};
 use crate::objects::Pod;
 use crate::time::Instant;
 
@@ -71,7 +71,7 @@ impl Facts {
         if let Some(label) = before.and_then(|before| before.pod.label.clone())
             && pod.label.as_ref() != Some(&label)
         {
-            self.pods_of.remove(&label, &pod.uid);
+            self.remove_pod_of(&label, &pod.uid);
             // The IP of the former label is affected too.
             affected.insert(label);
         }
@@ -114,8 +114,16 @@ impl Facts {
         };
         self.index.remove_pod(&pod);
         if let Some(label) = &pod.label {
-            self.pods_of.remove(label, uid);
+            self.remove_pod_of(label, uid);
         }
         Affected::of(self.affected_by_pod(&pod))
+    }
+
+    /// This pod does not ask for this IP any more.
+    fn remove_pod_of(&mut self, ip: &IpName, uid: &PodUid) {
+        self.pods_of.remove(ip, uid);
+        if let Some(memory) = self.memory.get_mut(ip) {
+            memory.denied.retain(|(pod, _)| pod != uid);
+        }
     }
 }
