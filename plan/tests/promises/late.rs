@@ -240,6 +240,42 @@ fn a_replaced_ip_in_a_late_watch_causes_no_call() {
     });
 }
 
+/// The answer to a write for the new IP comes after a lagging watch has shown the earlier one.
+#[test]
+fn a_write_that_is_answered_after_a_late_watch_needs_a_read_all_the_same() {
+    let mut sim = Sim::attached(&["n1"]);
+    let name = IpName::from("partner");
+    sim.delete_ip("partner");
+    sim.tell(0);
+    sim.step_until(|step| matches!(step, Step::Call(_)));
+    let detaching = sim.controllers[0].facts().ip(&name).unwrap().clone();
+    sim.settle();
+    sim.expect_gone("partner");
+    sim.ip("partner", "203.0.113.11");
+    sim.settle();
+    let present = sim.the_ip("partner").clone();
+    let (now, facts) = (sim.now, sim.controllers[0].facts_mut());
+    // The watch began again with the former IP, which this process has forgotten.
+    let shown = Ip {
+        version: ResourceVersion(present.version.0 + 1),
+        ..detaching
+    };
+    facts.apply(Fact::Ip(shown), now, now);
+    let write = Write::AddFinalizer {
+        ip: name.clone(),
+        version: present.version,
+    };
+    let outcome = WriteOutcome::Done(None);
+    let answer = Fact::Wrote {
+        ip: name.clone(),
+        write,
+        outcome,
+    };
+    facts.apply(answer, now, now);
+    let next = facts.decide(&name, now).step;
+    assert_eq!(next, Some(Step::Read(Read::Ip(name))), "{}", sim.story());
+}
+
 #[test]
 fn a_reservation_with_a_lost_answer_is_found_without_a_watch_event() {
     for allocated in [false, true] {

@@ -93,8 +93,8 @@ impl Facts {
         }
         let memory = self.memory.get_mut(name).unwrap_or(&mut of_none);
         match outcome {
+            // `stale` stays: only a lagging watch sets it while a write is in flight, and then it needs a read.
             WriteOutcome::Done(written) => {
-                memory.stale = false;
                 memory.failures.write_succeeded();
                 affected = affected.and(match written {
                     // If it is gone, no event would remove it again.
