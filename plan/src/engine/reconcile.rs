@@ -13,6 +13,8 @@ use crate::time::Instant;
 
 /// Maximum number of requests for IPs in flight (R6.4). The limits of the API server for one client are higher.
 pub(super) const AT_ONCE: usize = 64;
+/// Steps of the API server leave room for calls of EC2: slow writes of some IPs must not delay the calls of others.
+const STEPS_AT_ONCE: usize = AT_ONCE - 8;
 /// Maximum number of reads of instances in flight (R1.10).
 const INSTANCES_AT_ONCE: usize = 16;
 /// Time until a read of an instance is tried again while others are in flight. The answer comes before, if EC2 is well.
@@ -28,7 +30,7 @@ impl Engine {
         }
         self.queue.promote_due(now);
         self.repeats.forget_old(now);
-        while self.requests() < AT_ONCE {
+        while self.requests() < STEPS_AT_ONCE {
             let Some(ip) = self.queue.pop() else { return };
             match self.reconcile(&ip, now) {
                 Reconciled::Begun(effect) => self.outbox.push_back(effect),

@@ -264,10 +264,10 @@ fn a_report_that_is_answered_after_the_deletion_of_an_ip_does_not_hide_its_succe
 }
 
 #[test]
-fn at_most_64_ips_have_a_step_in_flight_and_all_make_progress() {
+fn at_most_56_ips_have_a_read_or_write_in_flight_and_all_make_progress() {
     let mut driven = Driven::leading(100);
     let mut begun: BTreeSet<IpName> = driven.begun().into_iter().collect();
-    assert_eq!(begun.len(), 64);
+    assert_eq!(begun.len(), 56);
     for ip in begun.clone() {
         driven.read_fails(&ip);
         let next = driven.begun();

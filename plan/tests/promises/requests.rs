@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::engine::{Completion, Event, Work};
-use mooring_plan::facts::CallError;
+use mooring_plan::facts::{CallError, WriteOutcome};
 use mooring_plan::names::SubnetId;
 use mooring_plan::outcome::{Action, Outcome};
+use mooring_plan::step::Write;
 use mooring_plan::time::Instant;
 
 use crate::paced::{Paced, Sent, node};
@@ -49,6 +50,20 @@ fn more_pods_than_steps_in_flight_share_one_request_for_each_interface() {
     // A request counts as one in flight, independent of the number of its addresses.
     let (first, last) = (world.sent[0].at, world.sent[2].at);
     assert!(last.since(first) < EC2, "{:?}", world.sent);
+}
+
+/// The API server answers no create of a reservation in time, and hundreds of IPs repeat theirs.
+#[test]
+fn slow_writes_of_other_ips_leave_room_for_calls() {
+    let mut world = Paced::new(1, 1, Reassign::Refuse);
+    world.run(MINUTE);
+    world.create_takes = Duration::from_secs(5);
+    world.refuses = |write| matches!(write, Write::Reserve { .. }).then_some(WriteOutcome::Unknown);
+    world.ips_of_block(1..1000);
+    world.run(MINUTE);
+    world.pod("a", 0, 0);
+    world.run(MINUTE);
+    assert_eq!(world.attached(1), 1, "{:?}", world.sent);
 }
 
 #[test]
