@@ -9,7 +9,7 @@ use super::{Next, World};
 use crate::address::Address;
 use crate::facts::SubnetFacts;
 use crate::names::InterfaceId;
-use crate::objects::{Claim, ClaimPhase, IpStatus, Pod, Previous, Target};
+use crate::objects::{Block, BlockSpec, Claim, ClaimPhase, IpStatus, Pod, Previous, Target};
 use crate::reason::Reason;
 use crate::step::{Read, StatusWrite, Write};
 
@@ -41,7 +41,7 @@ impl World<'_> {
                 return Ok(());
             }
             // Another block without an address: allocate there, and release the old reservation later.
-            self.desired_block()?;
+            self.leaves_subnet_for(self.desired_block()?)?;
             let status = IpStatus {
                 address: None,
                 block: None,
@@ -52,6 +52,7 @@ impl World<'_> {
             ));
         };
         let block = self.desired_block()?;
+        self.leaves_subnet_for(block)?;
         self.reserve(block, address)?;
         let status = IpStatus {
             address: Some(address),
@@ -66,6 +67,26 @@ impl World<'_> {
                 ..status
             },
         )))
+    }
+
+    /// `Ok` if the IP may move to this block. To one of another subnet it may not before each place of the present
+    /// subnet is proven empty: no inventory of the other subnet could show a late Assign there.
+    fn leaves_subnet_for(&self, block: &Block) -> Result<(), Unreserved> {
+        let subnet = |spec: &BlockSpec| spec.subnet.clone();
+        let (from, to) = (
+            self.spec().map(subnet),
+            block.spec.as_ref().ok().map(subnet),
+        );
+        if from.is_none() || from == to || self.previous_needed().is_empty() {
+            return Ok(());
+        }
+        let message = format!(
+            "the change to block {} waits until two inventories show that no interface of the present subnet has the \
+             address any more",
+            block.name
+        );
+        let trouble = Trouble::new(Reason::AddressChanging, message);
+        Err(Unreserved::Trouble(trouble, self.soon()))
     }
 
     /// An edit while a pod holds the IP. `Ok`: there is no edit. Otherwise the next step, or the reason why it must

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use mooring_plan::names::BlockName;
+use mooring_plan::names::{BlockName, SubnetId};
 use mooring_plan::reason::Reason;
-use mooring_plan::step::{Step, Write};
+use mooring_plan::step::{StatusWrite, Step, Write};
 
-use crate::sim::{INTERVAL, Sim, address};
+use crate::sim::{INTERVAL, Sim, address, status_write};
 
 #[test]
 fn without_a_holder_only_the_reservation_changes() {
@@ -89,6 +89,29 @@ fn another_block_is_refused_while_there_is_a_holder() {
     sim.expect_attached("partner", "a");
     sim.expect_not_reserved("partner", Reason::AddressChanging);
     assert_eq!(sim.counts.calls(), 0);
+}
+
+/// A late Assign can still put the address on an ENI that only an inventory of the present subnet shows.
+#[test]
+fn a_block_of_another_subnet_waits_until_the_last_place_is_proven_empty() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.block("second", "198.51.100.0/24");
+    sim.change_block("second", |block| {
+        block.spec.as_mut().unwrap().subnet = SubnetId::from("subnet-other");
+    });
+    sim.remove_pod("a");
+    sim.step_until(status_write(StatusWrite::Clear));
+    sim.change_spec("partner", |desired| {
+        desired.address = None;
+        desired.block = Some(BlockName::from("second"));
+    });
+    sim.wait(Duration::from_secs(5));
+    let status = &sim.the_ip("partner").status;
+    assert_eq!(status.block, Some("block".into()), "{}", sim.story());
+    sim.expect_not_reserved("partner", Reason::AddressChanging);
+    sim.wait(INTERVAL * 3);
+    let status = &sim.the_ip("partner").status;
+    assert_ne!(status.block, Some("block".into()), "{}", sim.story());
 }
 
 #[test]
