@@ -12,6 +12,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
+use crate::address::{first, last};
 use crate::decide::usable_in;
 use crate::facts::{Facts, NodeSeen, SubnetFacts};
 use crate::names::{BlockName, IpName};
@@ -37,7 +38,8 @@ impl Facts {
         let ips: Vec<&Ip> = self.ips.values().filter(|ip| lies_in(ip, block)).collect();
         let mut steps = Vec::new();
         if block.deleting {
-            if block.finalizer && ips.iter().all(|ip| ip.status.block.as_ref() != Some(name)) {
+            let left = ips.iter().any(|ip| ip.status.block.as_ref() == Some(name));
+            if block.finalizer && !left && !self.has_reservations(block) {
                 steps.extend(self.node_labels(block, None));
                 if steps.is_empty() {
                     steps.push(BlockStep::RemoveFinalizer {
@@ -101,6 +103,15 @@ impl Facts {
             });
         }
         (steps, notices)
+    }
+
+    /// True if Mooring still reserves an address of the block: for an IP that was edited to another block, or for none.
+    fn has_reservations(&self, block: &Block) -> bool {
+        block.spec.as_ref().is_ok_and(|spec| {
+            let cidr = spec.range.cidr();
+            let mut within = self.reservations.within(first(cidr), last(cidr));
+            within.any(|reservation| reservation.managed)
+        })
     }
 
     /// The steps that correct the labels of this block on nodes. `by` is None: the label is removed from all nodes.

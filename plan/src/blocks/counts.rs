@@ -37,6 +37,7 @@ impl Facts {
         let can_be_reserved = |address: &Address| range.is_allocatable(*address, &subnet.cidrs);
         let cidr = range.cidr();
         let reservations = self.reservations.within(first(cidr), last(cidr));
+        let reservations = reservations.map(|reservation| reservation.address);
         let of_ips = self.ips.values().filter_map(|ip| ip.status.address);
         let reserved: BTreeSet<Address> =
             reservations.chain(of_ips).filter(can_be_reserved).collect();

@@ -56,6 +56,7 @@ impl Facts {
                 ip.is_some_and(|ip| ip.explains(reservation.address))
             };
             let lives = by_name.is_some_and(|ip| of(&ip.uid))
+                || self.unreadable.get(parent).is_some_and(|ip| of(&ip.uid))
                 || named.any(|uid| self.index.ip_of_uid(uid).is_some())
                 || about.any(explains);
             (reservation.managed && !lives).then_some((reservation, parent))

@@ -132,7 +132,10 @@ impl Facts {
         else {
             return Vec::new();
         };
-        let ours: BTreeSet<Address> = self.ips.values().flat_map(Ip::addresses).collect();
+        let mut ours: BTreeSet<Address> = self.ips.values().flat_map(Ip::addresses).collect();
+        // The status of an unreadable IP names no address: its reservations do.
+        let unreadable = self.unreadable.keys();
+        ours.extend(unreadable.flat_map(|name| self.reservations.of_parent(name)));
         let interval = self.settings.inventory_interval;
         inventory
             .addresses()

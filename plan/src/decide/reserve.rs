@@ -251,7 +251,7 @@ impl<'a> World<'a> {
                 _ => Unreserved::Do(Next::read(Read::Ip(ip.name.clone()))),
             };
         }
-        if self.facts.ips.contains_key(parent) {
+        if self.facts.knows(parent) {
             return Unreserved::Trouble(in_use(address, &format!("IP {parent}")), again);
         }
         match self.read_ip(parent) {

@@ -2,15 +2,21 @@
 //! Rules: R1.21, R3.23 to R3.25.
 
 use alloc::vec::Vec;
+use core::time::Duration;
 
 use super::choose::{CHOICE_TIMEOUT, Candidate, Choice, REPLICA_SETS_AGE};
 use super::waits::{handover_waits, other_holds};
 use super::world::on_pod;
 use super::{Next, Notices, World};
+use crate::names::NodeName;
 use crate::objects::{Pod, ReplicaSet};
 use crate::reason::Reason;
 use crate::step::Read;
 use crate::time::Instant;
+
+/// A handover waits this long at most for the limits, after this process began to lead. A block that is deleted or
+/// refused does not ask for them.
+const LIMIT_WAIT: Duration = Duration::from_secs(10);
 
 impl<'a> World<'a> {
     /// The candidate of a newer revision that may take the address over from a live holder. Otherwise the read that is
@@ -94,6 +100,9 @@ impl<'a> World<'a> {
     /// this round first (R3.23).
     fn fresh_enough(&self, candidate: Candidate<'a>) -> Choice<'a> {
         let pod = candidate.pod;
+        if self.limit_is_awaited(&candidate.placement.target.node) {
+            return Choice::None(self.soon());
+        }
         match self.read_pod(&pod.key) {
             None => return Choice::None(Next::read(Read::Pod(pod.key.clone()))),
             Some(read) if read.is_none_or(|read| read.uid != pod.uid) => {
@@ -112,5 +121,16 @@ impl<'a> World<'a> {
             return Choice::None(Next::read(Read::ReplicaSets(pod.key.clone(), name.clone())));
         }
         Choice::Take(candidate)
+    }
+
+    /// True if this process has begun to lead and was not told yet how many addresses an ENI of this Node can have. Then
+    /// EC2 could refuse a handover that the former leader knew to be impossible. The block asks for the limit.
+    fn limit_is_awaited(&self, node: &NodeName) -> bool {
+        let facts = self.facts;
+        let seen = facts.nodes.get(node);
+        let kind = seen.and_then(|seen| seen.node.instance_type.as_ref());
+        let answered =
+            |kind| facts.limits.contains_key(kind) || facts.limits_unanswered.contains_key(kind);
+        kind.is_some_and(|kind| !answered(kind)) && self.now < facts.led_since.plus(LIMIT_WAIT)
     }
 }

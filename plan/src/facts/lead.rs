@@ -44,6 +44,9 @@ impl Facts {
             memory.claim_changed(None, ip, now);
             self.memory.insert(name.clone(), memory);
         }
+        for name in self.unreadable.keys() {
+            self.memory.get_or_default(name.clone());
+        }
         for name in names {
             self.request_proof(&name);
         }

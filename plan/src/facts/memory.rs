@@ -122,6 +122,16 @@ impl Memory {
         self.refused.insert(interface.clone(), refusals);
     }
 
+    /// The status can name a pod whose claim EC2 denied. It is kept while the pod exists.
+    pub(crate) fn denied_pod(&mut self, ip: &Ip, exists: impl Fn(&PodUid) -> bool) {
+        let refused = ip.status.refused.as_ref();
+        let denied = refused.filter(|refused| refused.reason == Reason::AccessDenied);
+        if let Some(denied) = denied.filter(|denied| exists(&denied.pod)) {
+            let place = denied.interface.clone();
+            self.denied.insert((denied.pod.clone(), place));
+        }
+    }
+
     /// The gate of a pod was written. `named`: the status of the IP names this pod.
     pub(crate) fn gate_written(&mut self, gate: &GateWrite, named: bool) {
         if gate.status && gate.reason == Reason::Attached {

@@ -32,7 +32,7 @@ impl Reservations {
     }
 
     /// The addresses that are reserved for the IP of this name, according to `spec.parentRef`.
-    pub(super) fn of_parent(&self, ip: &IpName) -> impl Iterator<Item = Address> {
+    pub(crate) fn of_parent(&self, ip: &IpName) -> impl Iterator<Item = Address> {
         self.of_parent.of(ip).copied()
     }
 
@@ -44,8 +44,8 @@ impl Reservations {
         self.at.values_mut()
     }
 
-    pub(crate) fn within(&self, from: Address, to: Address) -> impl Iterator<Item = Address> {
-        self.at.range(from..=to).map(|(address, _)| *address)
+    pub(crate) fn within(&self, from: Address, to: Address) -> impl Iterator<Item = &Reservation> {
+        self.at.range(from..=to).map(|(_, reservation)| reservation)
     }
 
     /// The last address of the row of reserved addresses from this one on; None: this address is not reserved.

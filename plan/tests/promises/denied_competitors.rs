@@ -56,6 +56,21 @@ fn a_new_pod_of_the_rollout_is_tried_at_once() {
     sim.expect_attached("partner", "d");
 }
 
+#[test]
+fn a_new_leader_knows_the_pod_that_was_denied_last() {
+    let mut sim = Sim::attached_by_deployment(&["n1", "n2", "n3"]);
+    sim.ec2.default_fault = Some(|_| Fault::Denied);
+    sim.next_revision("b", "n2", 2);
+    sim.wait(Duration::from_secs(5));
+    sim.lead(0);
+    sim.taken.clear();
+    sim.next_revision("c", "n3", 2);
+    sim.wait(Duration::from_secs(45));
+    sim.expect_attached("partner", "a");
+    // Only the new pod is tried.
+    assert_eq!(claims(&sim), 1, "{}", sim.story());
+}
+
 /// Found by the property test: the claim went between two pods and back to a pod on a lost node, without a call and
 /// without end.
 #[test]

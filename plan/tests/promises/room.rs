@@ -81,6 +81,28 @@ fn begun() -> (Sim, IpName, Write) {
     }
 }
 
+/// The former leader knew that there is no room for the next pod of the rollout.
+#[test]
+fn a_new_leader_takes_no_address_from_a_holder_before_it_knows_the_limit() {
+    let mut sim = with_limit(2);
+    sim.node("n2");
+    sim.pod("o").on("n2").asks("other");
+    sim.next_revision("a", "n1", 1);
+    sim.settle();
+    sim.next_revision("b", "n2", 2);
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.taken.clear();
+    sim.limits_wait = true;
+    sim.lead(0);
+    sim.wait(Duration::from_secs(9));
+    sim.limits_wait = false;
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    let claimed = sim.taken.iter().any(|(.., step)| is_claim(step));
+    assert!(!claimed, "{}", sim.story());
+}
+
 #[test]
 fn a_claim_takes_its_slot_when_its_write_is_sent() {
     let (sim, ..) = begun();
@@ -110,6 +132,23 @@ fn a_claim_that_may_have_been_written_keeps_its_slot_until_the_ip_is_read() {
     let known = sim.the_ip(ip.as_str()).clone();
     assert!(affects_partner(&mut sim, Fact::IpRead(ip, Some(known))));
     assert!(claims(&sim), "{}", sim.story());
+}
+
+#[test]
+fn a_written_claim_of_an_ip_that_is_gone_gives_its_slot_back() {
+    let mut sim = with_limit(2);
+    sim.pod("a").on("n1").asks("other");
+    sim.pod("b").on("n1");
+    sim.step_until(is_claim);
+    let claimed = if sim.the_ip("other").status.claim.is_some() {
+        "other"
+    } else {
+        "partner"
+    };
+    assert_eq!(claimed, "other", "{}", sim.story());
+    let uid = sim.the_ip(claimed).uid.clone();
+    let gone = Fact::IpGone(IpName::from(claimed), uid);
+    assert!(affects_partner(&mut sim, gone));
 }
 
 #[test]

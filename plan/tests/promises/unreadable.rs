@@ -1,11 +1,13 @@
 //! An IP with an unreadable status gets one condition about it. Nothing else is done until a user repairs it; then
 //! everything continues.
 
-use mooring_plan::facts::{Affected, Fact, Kind};
+use std::time::Duration;
+
+use mooring_plan::facts::{Affected, Fact, Kind, WriteOutcome};
 use mooring_plan::names::{IpName, IpUid, ResourceVersion};
 use mooring_plan::objects::{UnreadableIp, UnreadableReport};
 use mooring_plan::reason::Reason;
-use mooring_plan::step::{Decision, Regarding, Step, Write};
+use mooring_plan::step::{Decision, Read, Regarding, Step, Write};
 use mooring_plan::time::Instant;
 
 use crate::sim::Sim;
@@ -240,4 +242,45 @@ fn an_ip_that_was_never_readable_is_known_until_its_deletion() {
             .decide(&never.name, Instant::START),
         Decision::default()
     );
+}
+
+/// A new process has never seen a status of "partner" that can be read: a read of it fails.
+#[test]
+fn an_edit_to_the_address_of_an_ip_that_was_never_readable_is_refused() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.ip("other", "203.0.113.20");
+    sim.settle();
+    let ip = sim.the_ip("partner").clone();
+    let fact = Fact::IpUnreadable(unreadable(&ip.uid, 1_000, UnreadableReport::NotWritable));
+    told(&mut sim, Fact::IpGone(partner(), ip.uid));
+    told(&mut sim, fact);
+    sim.taken.clear();
+    sim.edit("other", "203.0.113.10");
+    sim.wait(Duration::from_secs(5));
+    sim.expect_not_reserved("other", Reason::AddressInUse);
+    let reads = |step: &Step| matches!(step, Step::Read(Read::Ip(name)) if *name == partner());
+    let read = sim.taken.iter().any(|(.., step)| reads(step));
+    assert!(!read, "{}", sim.story());
+}
+
+#[test]
+fn a_report_that_fails_waits_before_it_is_repeated() {
+    let mut sim = Sim::new();
+    sim.node("n1");
+    sim.settle();
+    let uid = IpUid::from("never-readable");
+    let fact = Fact::IpUnreadable(unreadable(&uid, 1_000, UnreadableReport::Nothing));
+    told(&mut sim, fact);
+    let Some(Step::Write(write)) = decided(&sim).step else {
+        panic!("no report\n{}", sim.story());
+    };
+    let refused = Fact::Wrote {
+        ip: partner(),
+        write,
+        outcome: WriteOutcome::Refused(String::new()),
+    };
+    told(&mut sim, refused);
+    let decision = decided(&sim);
+    assert_eq!(decision.step, None, "{}", sim.story());
+    assert!(decision.again.is_some_and(|again| again > sim.now));
 }

@@ -7,7 +7,6 @@ use core::time::Duration;
 use crate::facts::{Affected, Facts, Memory};
 use crate::names::{IpName, PodUid};
 use crate::objects::{Ip, UnreadableIp};
-use crate::reason::Reason;
 use crate::time::Instant;
 
 impl Facts {
@@ -50,12 +49,7 @@ impl Facts {
         let pending_before = before.and_then(Ip::unfinished_for).cloned();
         memory.adopted = None;
         memory.claim_changed(known, &ip, now);
-        let refused = ip.status.refused.as_ref();
-        let denied = refused.filter(|refused| refused.reason == Reason::AccessDenied);
-        if let Some(denied) = denied.filter(|denied| self.pods.contains_key(&denied.pod)) {
-            let place = denied.interface.clone();
-            memory.denied.insert((denied.pod.clone(), place));
-        }
+        memory.denied_pod(&ip, |pod| self.pods.contains_key(pod));
         memory.failures.end_backoff(now);
         let name = ip.name.clone();
         let holder = ip.status.claim.as_ref().map(|claim| &claim.uid);
@@ -107,9 +101,9 @@ impl Facts {
             return Affected::Nothing;
         }
         let name = ip.name.clone();
-        if let Some(memory) = self.memory.get_mut(&name) {
-            memory.failures.end_backoff(now);
-        }
+        // Also an IP that was never readable waits before a failed write is repeated.
+        let memory = self.memory.get_or_default(name.clone());
+        memory.failures.end_backoff(now);
         self.unreadable.insert(name.clone(), ip);
         Affected::One(name)
     }
@@ -138,6 +132,10 @@ impl Facts {
         // Others can wait for its address, or for an earlier address that is still reserved for it after an edit.
         let reserved = self.reservations.of_parent(&gone.name);
         let mut affected = self.affected_by_freed(gone.addresses().chain(reserved));
+        // Others can wait for the slot of its unfinished claim.
+        if let Some(interface) = gone.unfinished_for() {
+            affected.extend(self.affected_by_room(interface));
+        }
         affected.insert(gone.name);
         Affected::Several(affected).and(slot)
     }

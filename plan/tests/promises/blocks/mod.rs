@@ -36,7 +36,7 @@ fn steps(sim: &mut Sim) -> Vec<BlockStep> {
 
 /// Carries out the steps of the block until there are none.
 fn settle_block(sim: &mut Sim) {
-    for _ in 0..5 {
+    for _ in 0..8 {
         let steps = steps(sim);
         if steps.is_empty() {
             return;

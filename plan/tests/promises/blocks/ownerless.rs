@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use mooring_plan::facts::{Fact, Kind};
-use mooring_plan::names::{IpName, IpUid, ResourceVersion};
+use mooring_plan::names::{BlockName, IpName, IpUid, ResourceVersion};
 use mooring_plan::objects::Reservation;
 use mooring_plan::step::{BlockStep, Read};
 
@@ -42,6 +42,25 @@ fn in_time(sim: &mut Sim) {
 
 fn reserved(sim: &Sim) -> bool {
     sim.kube.reservations.contains_key(&address(LATE))
+}
+
+#[test]
+fn a_block_is_not_gone_before_its_last_reservation() {
+    let mut sim = world();
+    for ip in ["partner", "spare"] {
+        sim.delete_ip(ip);
+    }
+    sim.remove_pod("a");
+    sim.settle();
+    settle_block(&mut sim);
+    reserved_late(&mut sim);
+    sim.change_block("block", |block| block.deleting = true);
+    settle_block(&mut sim);
+    let block = BlockName::from("block");
+    assert!(sim.kube.blocks[&block].finalizer, "{}", sim.story());
+    in_time(&mut sim);
+    assert!(!reserved(&sim), "{}", sim.story());
+    assert!(!sim.kube.blocks[&block].finalizer, "{}", sim.story());
 }
 
 #[test]

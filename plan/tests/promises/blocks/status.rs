@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use mooring_plan::cloud::{CniUse, Subnet};
 use mooring_plan::facts::{Fact, Kind};
 use mooring_plan::names::{IpName, ResourceVersion, SubnetId};
-use mooring_plan::objects::{BlockStatus, Condition};
+use mooring_plan::objects::{BlockStatus, Condition, UnreadableIp, UnreadableReport};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{BlockStep, Notice, Step, Write};
 
@@ -119,6 +119,25 @@ fn an_orphan_is_reported_with_a_remedy() {
     // An IP with that address explains it when it has reserved it.
     sim.ip("late", "203.0.113.77");
     sim.settle();
+    assert!(!condition(&mut sim, "OrphanedAddress").status);
+}
+
+#[test]
+fn the_address_of_an_ip_that_was_never_readable_is_no_orphan() {
+    let mut sim = world();
+    settle_block(&mut sim);
+    let ip = sim.the_ip("partner").clone();
+    let unreadable = UnreadableIp {
+        name: ip.name.clone(),
+        uid: ip.uid.clone(),
+        version: ResourceVersion(ip.version.0 + 1),
+        problem: "it is garbage".to_owned(),
+        report: UnreadableReport::NotWritable,
+    };
+    let (now, facts) = (sim.now, sim.controllers[0].facts_mut());
+    facts.apply(Fact::IpGone(ip.name, ip.uid), now, now);
+    facts.apply(Fact::IpUnreadable(unreadable), now, now);
+    sim.wait(INTERVAL * 4);
     assert!(!condition(&mut sim, "OrphanedAddress").status);
 }
 

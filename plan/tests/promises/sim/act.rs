@@ -130,6 +130,9 @@ impl Sim {
             };
             let mut answers = Vec::new();
             for step in steps {
+                if self.limits_wait && matches!(step, BlockStep::ReadLimits(_)) {
+                    continue;
+                }
                 let failure = match (&step, self.describe_fails) {
                     (BlockStep::ReadSubnet(id), outcome) => {
                         self.counts.describes += 1;

@@ -82,6 +82,8 @@ pub struct Sim {
     pub trace: Vec<String>,
     /// The failure of every Describe; None: it succeeds.
     pub describe_fails: Option<Outcome>,
+    /// True if EC2 does not answer requests for limits.
+    pub limits_wait: bool,
     /// The failure of `DescribeInstanceStatus`; None: it succeeds.
     pub checks_fail: Option<Outcome>,
     /// True if all reads of the API server fail.
@@ -140,6 +142,7 @@ impl Sim {
             counts: Counts::default(),
             trace: Vec::new(),
             describe_fails: None,
+            limits_wait: false,
             checks_fail: None,
             reads_fail: false,
             refuses: |_| false,
