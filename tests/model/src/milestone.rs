@@ -28,6 +28,8 @@ pub enum Milestone {
     Edited,
     /// EC2 refused an Assign because the address is on another interface.
     Refused,
+    /// EC2 denied a call because a permission is missing.
+    Denied,
     /// Two processes wrote at once, and one write had a conflict.
     Conflict,
     /// Another process became the leader.
@@ -56,6 +58,7 @@ impl Milestone {
             Self::IpGone => "an IP gone",
             Self::Edited => "an edited address recorded",
             Self::Refused => "an Assign refused because the address is on another interface",
+            Self::Denied => "a call denied because a permission is missing",
             Self::Conflict => "a compare-and-swap lost",
             Self::LeadChanged => "another leader",
             Self::FormerLeadersCall => "a call of a former leader executed",

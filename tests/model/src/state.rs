@@ -207,6 +207,9 @@ impl State {
         self.change_kube(|kube| event.apply(kube, &mut cloud));
         self.history.disturbed |= cloud.assigned() != before;
         self.change_cloud(|was| *was = cloud);
+        if let Event::PermissionGoes(_) | Event::PermissionReturns(_) = event {
+            self.permissions_changed();
+        }
         if let Event::PutManually(address, _) = event {
             self.history.manual.retain(|(of, _)| of != address);
             let after = self.cloud.assigned();
@@ -307,9 +310,12 @@ impl State {
                 if moved && by.is_some_and(|by| !self.leads(by)) {
                     self.milestone = self.milestone.or(Some(Milestone::FormerLeadersCall));
                 }
-                if matches!(&result, Err(error) if error.outcome == Outcome::AssignedElsewhere) {
-                    self.milestone = self.milestone.or(Some(Milestone::Refused));
-                }
+                let refused = result.as_ref().err().and_then(|error| match error.outcome {
+                    Outcome::AssignedElsewhere => Some(Milestone::Refused),
+                    Outcome::Denied => Some(Milestone::Denied),
+                    _ => None,
+                });
+                self.milestone = self.milestone.or(refused);
                 Fact::Called {
                     ip: sent.ip.clone(),
                     call: call.clone(),

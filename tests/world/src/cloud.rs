@@ -12,6 +12,7 @@ use ec2_emulator::state::request::{Change, Changed};
 use mooring_plan::address::Address;
 use mooring_plan::cloud::{InstanceState, Interface};
 use mooring_plan::names::{InstanceId, InterfaceId, MacAddress, SubnetId};
+use mooring_plan::outcome::Action;
 
 use crate::objects::{SUBNET, unmanaged};
 
@@ -26,6 +27,8 @@ pub struct Cloud {
     /// The ids that EC2 assigned, by name.
     ids: BTreeMap<String, u64>,
     names: BTreeMap<u64, String>,
+    /// The actions that the IAM policy of the controllers does not permit.
+    denied: BTreeSet<Action>,
 }
 
 impl Cloud {
@@ -36,6 +39,7 @@ impl Cloud {
             limit,
             ids: BTreeMap::new(),
             names: BTreeMap::new(),
+            denied: BTreeSet::new(),
         };
         cloud.limit_addresses(limit);
         cloud.subnet(MACHINES);
@@ -52,6 +56,21 @@ impl Cloud {
     /// The most addresses on an interface.
     pub fn limit(&self) -> u32 {
         self.limit
+    }
+
+    /// The IAM policy of the controllers does not permit this action any more.
+    pub fn deny(&mut self, action: Action) {
+        self.denied.insert(action);
+    }
+
+    /// The IAM policy of the controllers permits this action again.
+    pub fn permit(&mut self, action: Action) {
+        self.denied.remove(&action);
+    }
+
+    /// The actions that the IAM policy of the controllers does not permit.
+    pub const fn denied(&self) -> &BTreeSet<Action> {
+        &self.denied
     }
 
     fn change(&mut self, change: Change) -> Changed {

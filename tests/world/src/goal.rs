@@ -108,10 +108,11 @@ impl AtRest<'_> {
             next.is_none() || !lost || foreign,
             "a pod on a failed node keeps the address",
         )?;
+        let stays = foreign || self.reports_denial(ip);
         let newer = pods.values().find(|pod| {
             self.could_hold(pod, ip) && pod.ready_to_take_over() && self.kube.is_newer(pod, holder)
         });
-        require(newer.is_none() || foreign, "the rollout does not continue")?;
+        require(newer.is_none() || stays, "the rollout does not continue")?;
         let Some(target) = claim.target() else {
             return Err("at rest, the detach is not finished".to_owned());
         };
@@ -130,11 +131,19 @@ impl AtRest<'_> {
                 "a gate is True before the claim is recorded",
             )?;
             require(
-                foreign || !self.has_room(holder, address),
+                stays || !self.has_room(holder, address),
                 "the address is never attached",
             )?;
+            let denied = stays && !foreign;
+            require(
+                !denied || !self.could_go_back(ip, claim),
+                "a denied claim does not go back to the former holder",
+            )?;
         }
-        Ok(Some((address, target.place.interface.clone())))
+        // As long as EC2 denies the detach, the address stays where it was before.
+        let before = on.filter(|on| stays && explains(&ip.status, address, on));
+        let place = before.unwrap_or_else(|| target.place.interface.clone());
+        Ok(Some((address, place)))
     }
 
     fn nothing_left(self, ours: &BTreeSet<(Address, InterfaceId)>) -> Result<(), String> {
@@ -164,6 +173,28 @@ impl AtRest<'_> {
             )?;
         }
         Ok(())
+    }
+
+    /// Does EC2 deny an action, and does the IP say so? Then its address may stay where it is.
+    fn reports_denial(self, ip: &Ip) -> bool {
+        let refused = ip.status.refused.as_ref().map(|refused| refused.reason);
+        let attached = ip.status.conditions.attached.as_ref();
+        let reasons = [refused, attached.map(|condition| condition.reason)];
+        !self.cloud.denied().is_empty() && reasons.contains(&Some(Reason::AccessDenied))
+    }
+
+    /// Is the address still at a former holder that runs, or that ends on a node that works?
+    fn could_go_back(self, ip: &Ip, claim: &Claim) -> bool {
+        let on = ip.status.address.and_then(|of| self.cloud.holder_of(of));
+        ip.status.previous.iter().any(|entry| {
+            let holder = entry.holder.as_ref();
+            let holder = holder.filter(|(_, uid)| uid != &claim.uid);
+            let pod = holder.and_then(|(key, uid)| self.kube.pod(key, uid));
+            let stays = |pod: &Pod| pod.deleting.is_none() || !self.away(pod);
+            Some(entry.address) == ip.status.address
+                && on.as_ref() == Some(&entry.interface)
+                && pod.is_some_and(|pod| pod.annotated && !pod.ended && stays(pod))
+        })
     }
 
     fn away(self, pod: &Pod) -> bool {

@@ -39,7 +39,7 @@ const EVERYTHING: [FaultKind; 6] = [
 pub type Named = (&'static str, fn() -> Configuration);
 
 /// All of them, in the order of a report.
-pub const ALL: [Named; 32] = [
+pub const ALL: [Named; 34] = [
     ("attach", attach::attach),
     ("move", moves::refusing),
     ("move-reassign", moves::allowing),
@@ -49,6 +49,7 @@ pub const ALL: [Named; 32] = [
     ("rollout-lost", rollouts::lost),
     ("rollout-broken", rollouts::broken),
     ("rollout-rival", rollouts::rival),
+    ("rollout-denied", rollouts::denied),
     ("edit", address::edit),
     ("delete", address::delete),
     ("delete-early", address::delete_early),
@@ -57,6 +58,7 @@ pub const ALL: [Named; 32] = [
     ("allocate", address::allocate),
     ("node-death", nodes::death),
     ("node-gone", nodes::gone),
+    ("node-denied", nodes::denied),
     ("eni-detached", interfaces::detached),
     ("eni-rollout", interfaces::rolled_out),
     ("eni-deleted", interfaces::deleted),

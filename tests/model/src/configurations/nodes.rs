@@ -2,8 +2,10 @@
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::objects::Pod;
+use mooring_plan::outcome::Action;
 use mooring_world::objects::key;
 
+use super::rollouts::at_first;
 use super::{ConfigurationBuilder, held};
 use crate::action::FaultKind;
 use crate::fixtures::WorldBuilder;
@@ -39,6 +41,25 @@ pub fn gone() -> Configuration {
         ])
         .fault_kinds(1, [FaultKind::Crash, FaultKind::Timeout])
         .milestones([Milestone::MoveEnded, Milestone::CrashAfterClaim])
+        .at_rest()
+}
+
+/// The node fails, two pods of the same workload wait, and EC2 does not permit to take the address from the first pod.
+pub fn denied() -> Configuration {
+    let world = at_first().pod("next", "partner", "b", Some("first"));
+    let world = world.pod("other", "partner", "b", Some("first"));
+    ConfigurationBuilder::new("node-denied", world)
+        .prompt()
+        .track([
+            Event::PermissionGoes(Action::Unassign),
+            Event::PermissionReturns(Action::Unassign),
+        ])
+        .track([
+            Event::Unreachable("a".into()),
+            Event::PodDeleted(key("old")),
+        ])
+        .fault_kinds(1, [FaultKind::Crash, FaultKind::Timeout])
+        .milestones([Milestone::Denied, Milestone::MoveEnded])
         .at_rest()
 }
 

@@ -2,6 +2,7 @@
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::objects::{Controller, Pod};
+use mooring_plan::outcome::Action;
 use mooring_world::objects::{interface_of, key};
 
 use super::{ConfigurationBuilder, EVERYTHING};
@@ -11,7 +12,8 @@ use crate::milestone::Milestone;
 use crate::model::Configuration;
 use crate::world::events::Event;
 
-fn world() -> WorldBuilder {
+/// A Deployment with two revisions, and a pod of the first.
+pub(super) fn at_first() -> WorldBuilder {
     WorldBuilder::new()
         .node("a")
         .node("b")
@@ -23,7 +25,7 @@ fn world() -> WorldBuilder {
 
 /// The new pod becomes ready, and the old pod is removed.
 pub fn rollout() -> Configuration {
-    let mut world = world();
+    let mut world = at_first();
     let new = world.make_pod("new", "partner", "b", Some("second"));
     ConfigurationBuilder::new("rollout", world)
         .track([
@@ -62,7 +64,7 @@ pub fn full() -> Configuration {
 
 /// A Deployment whose next pod is ready to take the address over, and that pod.
 pub(super) fn handed_over() -> (WorldBuilder, Pod) {
-    let mut world = world();
+    let mut world = at_first();
     let mut new = world.make_pod("new", "partner", "b", Some("second"));
     new.containers_ready = true;
     new.containers_running = true;
@@ -100,7 +102,7 @@ pub fn lost() -> Configuration {
 
 /// The new pod never becomes ready, and the old pod is replaced by a pod of the old revision.
 pub fn broken() -> Configuration {
-    let mut world = world().node("c");
+    let mut world = at_first().node("c");
     let new = world.make_pod("new", "partner", "b", Some("second"));
     let next = world.make_pod("next", "partner", "c", Some("first"));
     world.kube.pods.insert(new.key.clone(), new);
@@ -117,7 +119,7 @@ pub fn broken() -> Configuration {
 
 /// A pod of another workload has waited longer than the successor of the old pod.
 pub fn rival() -> Configuration {
-    let mut world = world().node("c");
+    let mut world = at_first().node("c");
     let mut rival = world.make_pod("rival", "partner", "b", None);
     rival.controller = Some(Controller::Other("rival".into()));
     let next = world.make_pod("next", "partner", "c", Some("first"));
@@ -130,5 +132,29 @@ pub fn rival() -> Configuration {
         ])
         .fault_kinds(1, EVERYTHING)
         .milestones([Milestone::MoveEnded])
+        .at_rest()
+}
+
+/// Two pods of the next revision are ready, and EC2 does not permit to take the address from the old pod.
+pub fn denied() -> Configuration {
+    let (world, new) = handed_over();
+    let mut world = world.node("c").set("second", 2, 2);
+    let other = Pod {
+        containers_ready: true,
+        containers_running: true,
+        ..world.make_pod("other", "partner", "c", Some("second"))
+    };
+    ConfigurationBuilder::new("rollout-denied", world)
+        .prompt()
+        .track([
+            Event::PermissionGoes(Action::Unassign),
+            Event::PermissionReturns(Action::Unassign),
+        ])
+        .track([Event::PodCreated(new), Event::PodCreated(other)])
+        .milestones([
+            Milestone::Denied,
+            Milestone::ClaimWentBack,
+            Milestone::MoveEnded,
+        ])
         .at_rest()
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{CHOICE_TIMEOUT, MAX_DELAY, State};
-use crate::world::clock::NOW;
+use crate::world::clock::{self, NOW};
 use crate::world::controller::Controller;
 
 impl State {
@@ -41,6 +41,27 @@ impl State {
         self.late = older.filter(|late| late.age < MAX_DELAY).collect();
         let missing = self.history.missing_for + length.as_secs();
         self.history.missing_for = missing.min(CHOICE_TIMEOUT);
+    }
+
+    /// All permissions return.
+    pub fn permit_all(&mut self) {
+        for action in self.cloud.denied().clone() {
+            self.change_cloud(|cloud| cloud.permit(action));
+        }
+        self.permissions_changed();
+    }
+
+    /// While a permission is missing, a wait for more than a minute never ends. So tries become rarer until there are
+    /// none, and whatever is written without end is a mistake. When the permission has returned, these waits do end.
+    pub fn permissions_changed(&mut self) {
+        let max_age = if self.cloud.denied().is_empty() {
+            clock::MAX_AGE_AFTER_DENIALS
+        } else {
+            clock::MAX_AGE
+        };
+        for controller in &mut self.controllers {
+            controller.change(|controller| controller.limit_ages(max_age));
+        }
     }
 
     /// Time passes until a controller has a step.

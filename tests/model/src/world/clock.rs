@@ -13,7 +13,10 @@ pub const NOW: Instant = Instant::from_millis(10_000_000);
 
 /// The maximum age in seconds. The longest waits in `plan` that lead to a decision are one minute and two
 /// inventory intervals. (`plan` keeps two memories for 600 s; the model keeps them forever.)
-const LONG_AGO: u64 = 70;
+pub const MAX_AGE: u64 = 70;
+
+/// The same after EC2 has denied calls: the longest wait after denials in a row is eight minutes.
+pub const MAX_AGE_AFTER_DENIALS: u64 = 490;
 
 /// The part of a second in milliseconds that is added each time that time passes.
 const SLACK: u64 = 40;
@@ -31,23 +34,21 @@ fn ahead(moment: Instant, now: Instant) -> Instant {
     NOW.plus(Duration::from_secs(seconds))
 }
 
-fn seconds_ago(moment: Instant, now: Instant) -> u64 {
-    now.since(moment).as_secs().min(LONG_AGO)
-}
-
-/// Normalizes the moments, relative to `now`.
+/// Normalizes the moments, relative to `now`. No moment is older than `max_age`.
 pub fn normalize(
     reads: Vec<Instant>,
     ordered: Vec<Instant>,
     aged: &[Instant],
     now: Instant,
+    max_age: u64,
 ) -> Normalized {
+    let seconds_ago = |moment: Instant| now.since(moment).as_secs().min(max_age);
     let past = reads
         .iter()
         .chain(&ordered)
         .chain(aged)
         .filter(|moment| **moment <= now);
-    let ago = past.map(|moment| seconds_ago(*moment, now));
+    let ago = past.map(|moment| seconds_ago(*moment));
     let mut seconds: Vec<u64> = ago.filter(|ago| *ago > 0).collect();
     seconds.sort_unstable();
     seconds.dedup();
@@ -67,7 +68,7 @@ pub fn normalize(
                 result.insert(moment, ahead(moment, now));
                 continue;
             }
-            let ago = seconds_ago(moment, now);
+            let ago = seconds_ago(moment);
             rank = if ago == second {
                 (rank + 1).min(SLACK - 1)
             } else {
@@ -82,7 +83,7 @@ pub fn normalize(
         if moment > now {
             ahead(moment, now)
         } else {
-            Instant::from_millis(base(seconds_ago(moment, now)))
+            Instant::from_millis(base(seconds_ago(moment)))
         }
     };
     Normalized {

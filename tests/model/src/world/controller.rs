@@ -82,6 +82,11 @@ impl Controller {
         self.state = self.state.after(&Input::TimePassed(elapsed));
     }
 
+    /// From now on no moment is older than this number of seconds.
+    pub fn limit_ages(&mut self, max_age: u64) {
+        self.state = self.state.after(&Input::AgesLimited(max_age));
+    }
+
     /// The process leads from now on, or it does not lead any more.
     pub fn lead(&mut self, leads: bool) {
         self.state = self.state.after(&Input::Leadership(leads));

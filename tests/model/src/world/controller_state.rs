@@ -41,6 +41,8 @@ const CAPACITY: usize = 1500;
 #[derive(Clone, Debug)]
 pub struct ControllerState {
     engine: Engine,
+    /// The maximum age of a moment in seconds.
+    max_age: u64,
     /// The addresses that an interface can have, which EC2 answers.
     limit: u32,
     /// An inventory that was taken and is not received yet.
@@ -82,6 +84,8 @@ pub enum Input {
     InventoryReceived,
     /// Time passes.
     TimePassed(Duration),
+    /// No moment is older than this number of seconds.
+    AgesLimited(u64),
     /// The process leads from now on, or it does not lead any more.
     Leadership(bool),
 }
@@ -89,13 +93,16 @@ pub enum Input {
 impl Hash for ControllerState {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.engine.hash(state);
+        self.max_age.hash(state);
         self.inventory.hash(state);
     }
 }
 
 impl PartialEq for ControllerState {
     fn eq(&self, other: &Self) -> bool {
-        self.engine == other.engine && self.inventory == other.inventory
+        self.engine == other.engine
+            && self.max_age == other.max_age
+            && self.inventory == other.inventory
     }
 }
 
@@ -114,6 +121,7 @@ impl ControllerState {
         }
         let mut state = Self {
             engine,
+            max_age: clock::MAX_AGE,
             limit,
             inventory: None,
             decisions: BTreeMap::new(),
@@ -177,7 +185,7 @@ impl ControllerState {
         facts.each_ordered_moment(&mut |moment| ordered.push(*moment));
         let mut aged = Vec::new();
         facts.each_aged_moment(&mut |moment| aged.push(*moment));
-        let normalized = clock::normalize(reads, ordered, &aged, now);
+        let normalized = clock::normalize(reads, ordered, &aged, now, self.max_age);
         facts.each_moment_of_reads(&mut |moment| *moment = normalized.reads[moment]);
         facts.each_ordered_moment(&mut |moment| *moment = normalized.ordered[moment]);
         facts.each_aged_moment(&mut |moment| *moment = normalized.aged[moment]);
@@ -261,6 +269,10 @@ impl ControllerState {
                             .handle(Event::Completed(work, fact.into()), later);
                     }
                 }
+                self.pass(Duration::from_millis(1));
+            }
+            Input::AgesLimited(max_age) => {
+                self.max_age = *max_age;
                 self.pass(Duration::from_millis(1));
             }
             Input::TimePassed(length) => self.pass(*length),

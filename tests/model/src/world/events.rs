@@ -3,6 +3,7 @@
 use mooring_plan::address::Address;
 use mooring_plan::names::{InstanceId, InterfaceId, IpName, NodeName, PodKey, ResourceVersion};
 use mooring_plan::objects::{Ip, Pod};
+use mooring_plan::outcome::Action;
 use mooring_world::cloud::Cloud;
 use mooring_world::kube::Kube;
 
@@ -43,6 +44,10 @@ pub enum Event {
     Revised(String, u64, u64),
     /// A person puts an address on an interface.
     PutManually(Address, InterfaceId),
+    /// The IAM policy of the controllers does not permit this action any more.
+    PermissionGoes(Action),
+    /// The IAM policy of the controllers permits this action again.
+    PermissionReturns(Action),
     /// The node part of this node programs again.
     NodePartGoesOn(NodeName),
     /// Another process becomes the leader.
@@ -121,6 +126,8 @@ impl Event {
                     set.replicas = *replicas;
                 }
             }
+            Self::PermissionGoes(action) => cloud.deny(*action),
+            Self::PermissionReturns(action) => cloud.permit(*action),
             Self::NodePartGoesOn(name) => kube.pause_node_part(name, false),
             // It changes only the controllers.
             Self::LeadChanges => {}

@@ -25,30 +25,34 @@ impl Cloud {
         group: &CallGroup,
         addresses: &[Address],
     ) -> Result<(), CallError> {
+        let action = group.action();
+        if self.denied.contains(&action) {
+            let text = format!("UnauthorizedOperation: {action} is not permitted");
+            return Err(CallError::new(Outcome::Denied, text));
+        }
+        self.carry_out(group, addresses)
+    }
+
+    /// A request of a client that may make it.
+    fn carry_out(&mut self, group: &CallGroup, addresses: &[Address]) -> Result<(), CallError> {
         let interface = self.id(group.interface());
         let addresses = addresses.iter().map(|address| address.ipv4()).collect();
-        let (action, change) = match group {
-            CallGroup::Assign(_, reassign) => {
-                let change = Change::AssignPrivateIpAddresses {
-                    interface,
-                    wanted: Wanted::Addresses(addresses),
-                    allow_reassignment: *reassign == Reassign::Allow,
-                };
-                (Action::Assign, change)
-            }
-            CallGroup::Unassign(_) => {
-                let change = Change::UnassignPrivateIpAddresses {
-                    interface,
-                    addresses,
-                };
-                (Action::Unassign, change)
-            }
+        let change = match group {
+            CallGroup::Assign(_, reassign) => Change::AssignPrivateIpAddresses {
+                interface,
+                wanted: Wanted::Addresses(addresses),
+                allow_reassignment: *reassign == Reassign::Allow,
+            },
+            CallGroup::Unassign(_) => Change::UnassignPrivateIpAddresses {
+                interface,
+                addresses,
+            },
         };
         self.ec2
             .change(change)
             .map(|_| ())
             .map_err(|error| CallError {
-                outcome: meaning(action, &error),
+                outcome: meaning(group.action(), &error),
                 text: format!("{}: {}", error.code.as_str(), error.message),
                 named: named_in(&error.message),
             })
@@ -72,7 +76,7 @@ impl Cloud {
             },
         };
         // EC2 refuses if the interface is full, or if the address is the primary address of an interface.
-        let _refused = self.execute(&call);
+        let _refused = self.carry_out(&call.group(), &[address]);
     }
 }
 
