@@ -230,13 +230,17 @@ fn program(
     let mac = claim.mac.ok_or_else(|| {
         waiting("the IP's status has no MAC of the network interface yet".to_owned())
     })?;
-    let link = kernel.link_by_mac(mac).map_err(|found| {
+    let (index, link) = kernel.indexed_by_mac(mac).map_err(|found| {
         waiting(match found {
             0 => format!("no network interface of this node has the MAC {mac}"),
             _ => format!("{found} network interfaces of this node have the MAC {mac}"),
         })
     })?;
     check(link)?;
+    // A program with hostNetwork has its address on the interface.
+    if !pod.host_network {
+        check_reverse_path(index, link, kernel)?;
+    }
     let subnet = block
         .subnets
         .iter()
@@ -278,6 +282,19 @@ fn check(link: &Link) -> Result<(), Obstacle> {
         )));
     }
     Ok(())
+}
+
+/// Without an address on the interface the kernel drops what arrives there, unless `rp_filter` is off for it and for all
+/// interfaces. The node part sets only the first one: the other also protects the interfaces of others.
+fn check_reverse_path(index: u32, link: &Link, kernel: &KernelState) -> Result<(), Obstacle> {
+    if kernel.all_reverse_path == 0 || kernel.has_address(index) {
+        return Ok(());
+    }
+    Err(failed(format!(
+        "{} has no IPv4 address, and net.ipv4.conf.all.rp_filter is {}, so the kernel drops what arrives there: give {} \
+         an address, such as the primary one of the network interface, or set net.ipv4.conf.all.rp_filter to 0",
+        link.name, kernel.all_reverse_path, link.name
+    )))
 }
 
 fn endpoint(pod: &Pod, kernel: &KernelState) -> Result<Endpoint, Obstacle> {

@@ -19,6 +19,8 @@ use super::table_update::transactions;
 
 /// `rp_filter` loose: a packet may arrive on an interface that is not the route back to its source.
 const LOOSE: u32 = 2;
+/// `rp_filter` off.
+const OFF: u32 = 0;
 
 /// One change of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -214,6 +216,16 @@ fn addresses(desired: &Desired, kernel: &KernelState) -> BTreeSet<LocalAddress> 
     desired.addresses.iter().filter_map(host).collect()
 }
 
+/// The `rp_filter` that an ENI with static addresses needs. If an interface has no address, the kernel drops with loose
+/// what it drops with strict (`__fib_validate_source`), so there it is off.
+fn reverse_path_of(link: u32, kernel: &KernelState) -> u32 {
+    if kernel.all_reverse_path == OFF && !kernel.has_address(link) {
+        OFF
+    } else {
+        LOOSE
+    }
+}
+
 /// The changes of `rp_filter`, and the former value of each interface that Mooring changes (by name).
 fn reverse_path(desired: &Desired, kernel: &KernelState) -> (Vec<Change>, BTreeMap<String, u32>) {
     let recorded = &kernel.reverse_path;
@@ -226,10 +238,11 @@ fn reverse_path(desired: &Desired, kernel: &KernelState) -> (Vec<Change>, BTreeM
     for (link, shown) in &kernel.links {
         let was = recorded.get(&shown.name).copied();
         let wanted = if used.contains(link) {
-            if let Some(was) = was.or((shown.rp_filter != LOOSE).then_some(shown.rp_filter)) {
+            let value = reverse_path_of(*link, kernel);
+            if let Some(was) = was.or((shown.rp_filter != value).then_some(shown.rp_filter)) {
                 before.insert(shown.name.clone(), was);
             }
-            Some(LOOSE)
+            Some(value)
         } else {
             // The former value stays recorded until the kernel shows that it is restored.
             if let Some(was) = was.filter(|was| *was != shown.rp_filter) {

@@ -30,6 +30,8 @@ const CILIUM: &str = "cilium_host";
 pub struct KernelState {
     /// Interfaces by index.
     pub links: BTreeMap<u32, Link>,
+    /// `net.ipv4.conf.all.rp_filter`. The kernel uses the greater one of this value and that of the interface.
+    pub all_reverse_path: u32,
     /// IPv4 addresses of the node.
     pub addresses: BTreeSet<LocalAddress>,
     /// Rules of Mooring.
@@ -226,6 +228,14 @@ impl KernelState {
     #[must_use]
     pub fn has_cilium(&self) -> bool {
         self.links.values().any(|link| link.name == CILIUM)
+    }
+
+    /// Whether another program gave the interface an address.
+    #[must_use]
+    pub fn has_address(&self, link: u32) -> bool {
+        self.addresses
+            .iter()
+            .any(|local| local.link == link && !local.ours)
     }
 
     /// Whether another program gave the node this address.

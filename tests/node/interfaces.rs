@@ -7,7 +7,7 @@ use mooring::node::objects::Objects;
 
 use crate::node_part::RunNodePart as _;
 use crate::objects::{claimed, one_pod, with_pod};
-use mooring_cluster::network::{Backend, Node, PARTNER, World, X, Y, eventually, tcp};
+use mooring_cluster::network::{Backend, Node, PARTNER, Protocol, World, X, Y, eventually, tcp};
 
 /// Connections continue when their address moves to another ENI of the same node and pod, and when another program
 /// deletes all of nftables while two ENIs are in use.
@@ -63,6 +63,49 @@ pub fn connections_continue_with_another_mark(backend: Backend) {
     assert_ne!(marks(&node), slots, "the slots changed");
     carry(&mut streams, &evidence);
     world.expect_sources(&[X, Y]);
+}
+
+/// An address works on an ENI that no program has configured: it is up and has no IPv4 address. The kernel drops what
+/// arrives there if `rp_filter` is set for all interfaces: then the report says so, until the ENI has an address.
+pub fn an_interface_needs_no_address_of_its_own(backend: Backend) {
+    let world = World::new(backend);
+    let (node, objects) = one_pod(&world);
+    node.run("ip addr flush dev eth1");
+    let evidence = || node.run("ip -4 addr; sysctl net.ipv4.conf | grep '[.]rp_filter'");
+    let works = || {
+        for protocol in Protocol::ALL {
+            let (inward, outward) = match protocol {
+                Protocol::Icmp => ("an answer", "an answer"),
+                _ => (PARTNER, X),
+            };
+            let partner = world.ask("partner", protocol, X);
+            let pod = world.ask("client", protocol, PARTNER);
+            let right = (Ok(inward.to_owned()), Ok(outward.to_owned()));
+            assert_eq!((partner, pod), right, "{protocol:?}\n{}", evidence());
+        }
+    };
+    let running = node.start(objects);
+    let is = |state: State, part: &str| {
+        eventually(&format!("{state:?}: {part}"), evidence, || {
+            let reports = running.reports.borrow();
+            let report = reports.get("one")?;
+            (report.state == state && report.message.contains(part)).then_some(())
+        });
+    };
+    is(State::Programmed, "");
+    works();
+
+    node.run("echo 1 > /proc/sys/net/ipv4/conf/all/rp_filter");
+    is(State::Failed, "eth1 has no IPv4 address");
+    node.run("ip addr add 203.0.113.5/24 dev eth1");
+    is(State::Programmed, "");
+    works();
+
+    drop(running);
+    node.reconcile(&Objects::default());
+    let restored = node.run("cat /proc/sys/net/ipv4/conf/eth1/rp_filter");
+    assert_eq!(restored, "1\n", "the value from before");
+    world.expect_sources(&[X]);
 }
 
 /// The claim of the IP names this interface.

@@ -81,6 +81,10 @@ const PROMISES: &[(&str, Promise)] = &[
         interfaces::connections_continue_with_another_mark,
     ),
     (
+        "bare_interface",
+        interfaces::an_interface_needs_no_address_of_its_own,
+    ),
+    (
         "local_pods",
         local_pods::pods_of_the_node_reach_a_program_of_the_node,
     ),

@@ -15,6 +15,14 @@ pub enum KernelError {
         /// The error of the system.
         source: std::io::Error,
     },
+    /// A file of the kernel cannot be read.
+    #[error("reading {path}")]
+    File {
+        /// The path of the file.
+        path: &'static str,
+        /// The error of the system.
+        source: std::io::Error,
+    },
     /// A request to rtnetlink failed.
     #[error("{what}")]
     Route {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
+use std::{fs, io};
 
 use futures::TryStreamExt as _;
 use ipnet::Ipv4Net;
@@ -50,7 +51,10 @@ impl Routing {
 
     /// Everything but the nftables table.
     pub(super) async fn observe(&self) -> Result<KernelState, KernelError> {
-        let mut state = KernelState::default();
+        let mut state = KernelState {
+            all_reverse_path: read_number(ALL_REVERSE_PATH)?,
+            ..KernelState::default()
+        };
         let mut links = self.handle.link().get().execute();
         while let Some(message) = links.try_next().await.map_err(reading("interfaces"))? {
             state
@@ -258,6 +262,15 @@ fn read_route(route: &RouteMessage) -> Option<RouteEntry> {
         }
     }
     Some(entry)
+}
+
+/// `net.ipv4.conf.all.rp_filter`. The file shows the network namespace of the thread that reads it.
+const ALL_REVERSE_PATH: &str = "/proc/sys/net/ipv4/conf/all/rp_filter";
+
+fn read_number(path: &'static str) -> Result<u32, KernelError> {
+    let text = fs::read_to_string(path);
+    let number = text.and_then(|text| text.trim().parse().map_err(io::Error::other));
+    number.map_err(|source| KernelError::File { path, source })
 }
 
 const NONE: &[i32] = &[];

@@ -7,4 +7,5 @@ mod kernel;
 mod probe;
 mod properties;
 mod protocols;
+mod reverse_path;
 mod scenes;
