@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout_at};
 
-use super::desired::{Desired, Report, State, desired, unreadable};
+use super::desired::{Desired, Endpoint, Report, State, desired, unreadable};
 use super::difference::{Change, difference};
 use super::kernel::{Events, Kernel, KernelError, Part};
 use super::objects::Objects;
@@ -223,6 +223,7 @@ impl Reconciler {
                 Change::AddRoute(route) | Change::ReplaceRoute(route) => Some(route.link) == link,
                 Change::AddRule(rule) => match rule.selector {
                     Selector::From(from) | Selector::FromToSingle(from) => from == *address,
+                    Selector::ToSingle(pod) => to.endpoint == Endpoint::Pod(pod),
                     Selector::Mark { .. } => Some(rule.table) == table,
                 },
                 Change::AddAddress(local) => local.address == *address,

@@ -77,10 +77,18 @@ pub(super) fn rules(
                 rules.insert(Rule { selector, table });
                 Selector::From(*address)
             }
-            Endpoint::Pod(_) => Selector::Mark {
-                mark: settings.mark(*slot),
-                mask: settings.mark_mask(),
-            },
+            Endpoint::Pod(pod) => {
+                // Where src_valid_mark is 1, the kernel looks up the way back to a pod with the mark of its packet. Without
+                // this rule that way would be the ENI, and the kernel would drop the packet. Wider routes stay out: the
+                // CNI can have a route to the pod in another table.
+                let selector = Selector::ToSingle(pod);
+                let table = MAIN_TABLE;
+                rules.insert(Rule { selector, table });
+                Selector::Mark {
+                    mark: settings.mark(*slot),
+                    mask: settings.mark_mask(),
+                }
+            }
         };
         let table = settings.table(*slot);
         rules.insert(Rule { selector, table });

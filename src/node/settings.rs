@@ -125,7 +125,7 @@ impl NodeSettings {
         self.rule_priority
     }
 
-    /// The priority of the rules before them, for the pods of the node.
+    /// The priority of the rules before them, with the routes to the pods of the node.
     #[must_use]
     pub const fn earlier_priority(&self) -> u32 {
         self.rule_priority - 1

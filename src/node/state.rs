@@ -107,9 +107,11 @@ pub enum Selector {
     /// Packets from an address to which the table has a route for a single address (/32), as CNIs make for the pods of
     /// the node.
     FromToSingle(Ipv4Addr),
+    /// Packets to an address for which the table has a route for this single address (/32).
+    ToSingle(Ipv4Addr),
 }
 
-/// The longest prefix of the routes that a rule with [`Selector::FromToSingle`] leaves out.
+/// The longest prefix of the routes that a rule with [`Selector::FromToSingle`] or [`Selector::ToSingle`] leaves out.
 pub const SUPPRESSED_PREFIX: u32 = 31;
 
 impl fmt::Display for Rule {
@@ -119,10 +121,13 @@ impl fmt::Display for Rule {
             Selector::From(address) | Selector::FromToSingle(address) => {
                 write!(f, "from {address}")?;
             }
+            Selector::ToSingle(address) => write!(f, "to {address}")?,
         }
         write!(f, " lookup {}", self.table)?;
         match self.selector {
-            Selector::FromToSingle(_) => write!(f, " suppress_prefixlength {SUPPRESSED_PREFIX}"),
+            Selector::FromToSingle(_) | Selector::ToSingle(_) => {
+                write!(f, " suppress_prefixlength {SUPPRESSED_PREFIX}")
+            }
             _ => Ok(()),
         }
     }

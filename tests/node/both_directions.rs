@@ -1,5 +1,5 @@
 use crate::node_part::RunNodePart as _;
-use crate::objects::one_pod;
+use crate::objects::{one_pod, only_block};
 use mooring_cluster::network::{Backend, NEIGHBOUR, PARTNER, Protocol, World, X};
 
 /// The partner reaches the pod at the address, and the pod sees the source address of the partner. The pod reaches the
@@ -45,6 +45,36 @@ pub fn a_pod_accepts_and_opens_connections_with_its_address(backend: Backend) {
     // The other pod sends as before, with the address of the node, which the partner refuses.
     assert!(world.ask("other", Protocol::Tcp, PARTNER).is_err());
     assert!(world.partner_saw().contains(&node.primary()));
+}
+
+/// The address works where the kernel looks at the mark of a packet when it checks the source
+/// (`net.ipv4.conf.all.src_valid_mark`, which Calico sets when it encrypts), and where the CNI makes no rule for the pod.
+pub fn the_source_of_a_pod_is_valid_with_its_mark(backend: Backend) {
+    let world = World::new(backend);
+    let (node, objects) = one_pod(&world);
+    node.run(
+        "ip rule del pref 512 to 10.77.0.20 lookup main
+         echo 1 > /proc/sys/net/ipv4/conf/all/src_valid_mark
+         echo 2 > /proc/sys/net/ipv4/conf/eniclient/rp_filter",
+    );
+    node.reconcile(&objects);
+    for protocol in [Protocol::Tcp, Protocol::Udp] {
+        let pod = world.ask("client", protocol, PARTNER);
+        let partner = world.ask("partner", protocol, X);
+        let right = (Ok(X.to_owned()), Ok(PARTNER.to_owned()));
+        assert_eq!(
+            (pod, partner),
+            right,
+            "{protocol:?}\n{}",
+            node.run("ip rule")
+        );
+    }
+    world.expect_sources(&[X]);
+
+    assert!(node.reconcile(&objects).changes.is_empty());
+    node.reconcile(&only_block("a"));
+    let rules = node.run("ip rule");
+    assert!(!rules.contains("proto 78"), "the pod is gone: {rules}");
 }
 
 fn works(world: &World, backend: Backend) {

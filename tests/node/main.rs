@@ -52,6 +52,10 @@ const PROMISES: &[(&str, Promise)] = &[
         both_directions::a_pod_accepts_and_opens_connections_with_its_address,
     ),
     (
+        "source_marks",
+        both_directions::the_source_of_a_pod_is_valid_with_its_mark,
+    ),
+    (
         "host_network",
         host_network::a_program_in_the_network_of_the_node_uses_its_address,
     ),

@@ -94,7 +94,7 @@ impl Routing {
     }
 
     fn read_rule(&self, rule: &RuleMessage) -> Option<Rule> {
-        let (mut ours, mut priority, mut from) = (false, 0, None);
+        let (mut ours, mut priority, mut from, mut to) = (false, 0, None, None);
         let (mut mark, mut bits, mut suppressed) = (None, u32::MAX, None);
         let mut table = u32::from(rule.header.table);
         for attribute in &rule.attributes {
@@ -104,6 +104,7 @@ impl Routing {
                 RuleAttribute::FwMark(value) => mark = Some(*value),
                 RuleAttribute::FwMask(value) => bits = *value,
                 RuleAttribute::Source(IpAddr::V4(address)) => from = Some(*address),
+                RuleAttribute::Destination(IpAddr::V4(address)) => to = Some(*address),
                 RuleAttribute::Table(value) => table = *value,
                 // The kernel shows all bits if nothing is suppressed.
                 RuleAttribute::SuppressPrefixLen(value) => {
@@ -112,10 +113,11 @@ impl Routing {
                 _ => {}
             }
         }
-        let selector = match (mark, from, suppressed) {
-            (Some(mark), None, None) => Selector::Mark { mark, mask: bits },
-            (None, Some(from), None) => Selector::From(from),
-            (None, Some(from), Some(SUPPRESSED_PREFIX)) => Selector::FromToSingle(from),
+        let selector = match (mark, from, to, suppressed) {
+            (Some(mark), None, None, None) => Selector::Mark { mark, mask: bits },
+            (None, Some(from), None, None) => Selector::From(from),
+            (None, Some(from), None, Some(SUPPRESSED_PREFIX)) => Selector::FromToSingle(from),
+            (None, None, Some(to), Some(SUPPRESSED_PREFIX)) => Selector::ToSingle(to),
             _ => return None,
         };
         (ours && priority == self.priority(selector)).then_some(Rule { selector, table })
@@ -206,7 +208,7 @@ impl Routing {
     const fn priority(&self, selector: Selector) -> u32 {
         match selector {
             Selector::Mark { .. } | Selector::From(_) => self.settings.rule_priority(),
-            Selector::FromToSingle(_) => self.settings.earlier_priority(),
+            Selector::FromToSingle(_) | Selector::ToSingle(_) => self.settings.earlier_priority(),
         }
     }
 
@@ -229,8 +231,17 @@ impl Routing {
                     .attributes
                     .push(RuleAttribute::Source(address.into()));
             }
+            Selector::ToSingle(address) => {
+                message.header.dst_len = 32;
+                message
+                    .attributes
+                    .push(RuleAttribute::Destination(address.into()));
+            }
         }
-        if matches!(rule.selector, Selector::FromToSingle(_)) {
+        if matches!(
+            rule.selector,
+            Selector::FromToSingle(_) | Selector::ToSingle(_)
+        ) {
             let suppressed = RuleAttribute::SuppressPrefixLen(SUPPRESSED_PREFIX);
             message.attributes.push(suppressed);
         }
