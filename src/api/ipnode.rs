@@ -83,7 +83,7 @@ pub struct ProgrammedAddress {
     pub claim: String,
 
     /// Programmed: packets pass. Waiting: something that the node part does not do itself is missing. Failed: it
-    /// cannot be programmed as things are. Unsupported: the network of the node bypasses netfilter for this pod.
+    /// cannot be programmed as things are. Unsupported: the network of the node or of this pod does not allow it.
     pub state: String,
 
     /// What is missing, and what to do next.

@@ -11,7 +11,7 @@ use super::conflict::conflict;
 use super::destinations::Destinations;
 use super::objects::{Claim, Ip, NodeBlock, NodeSpec, Objects, Pod, Route};
 pub use super::obstacle::State;
-use super::obstacle::{Obstacle, bypassed, diverted, failed, waiting};
+use super::obstacle::{Obstacle, bypassed, diverted, failed, only_ipv6, waiting};
 use super::settings::NodeSettings;
 use super::state::{KernelState, Link};
 use crate::api::internal_by_default;
@@ -154,7 +154,7 @@ fn close(
     for pod in objects.pods.values() {
         // An address of the node itself is never closed, even if a pod reports it in its status.
         let Some(address) = pod
-            .address
+            .ipv4()
             .filter(|address| !pod.host_network && !kernel.is_local(*address))
         else {
             continue;
@@ -202,7 +202,10 @@ fn is_supported(
     if bypass {
         return Err(bypassed(&pod.name));
     }
-    match pod.address {
+    if pod.has_only_ipv6() {
+        return Err(only_ipv6(&pod.name));
+    }
+    match pod.ipv4() {
         Some(address) if kernel.diverted.contains(&address) => Err(diverted(&pod.name)),
         _ => Ok(()),
     }
@@ -302,7 +305,7 @@ fn endpoint(pod: &Pod, kernel: &KernelState) -> Result<Endpoint, Obstacle> {
         return Ok(Endpoint::Host);
     }
     let address = pod
-        .address
+        .ipv4()
         .ok_or_else(|| waiting(format!("the pod {} has no address yet", pod.name)))?;
     if kernel.is_local(address) {
         return Err(failed(format!(

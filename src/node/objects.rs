@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -96,10 +96,27 @@ pub struct Pod {
     pub name: String,
     /// The name of the IP that the pod asks for.
     pub wants: String,
-    /// The pod address. None: the CNI has not assigned one yet.
-    pub address: Option<Ipv4Addr>,
+    /// The addresses of the pod. Empty: the CNI has not assigned any yet.
+    pub addresses: Vec<IpAddr>,
     /// Whether it uses the network namespace of the node.
     pub host_network: bool,
+}
+
+impl Pod {
+    /// The first IPv4 address.
+    #[must_use]
+    pub fn ipv4(&self) -> Option<Ipv4Addr> {
+        self.addresses.iter().find_map(|address| match address {
+            IpAddr::V4(address) => Some(*address),
+            IpAddr::V6(_) => None,
+        })
+    }
+
+    /// Whether it has addresses, and none is IPv4.
+    #[must_use]
+    pub fn has_only_ipv6(&self) -> bool {
+        !self.addresses.is_empty() && self.ipv4().is_none()
+    }
 }
 
 /// The MAC address of a network interface.

@@ -9,8 +9,8 @@ pub enum State {
     Waiting,
     /// The address cannot be programmed until an object or the node is changed.
     Failed,
-    /// The network of the node does not allow it for this pod: its packets do not pass netfilter, or another program
-    /// takes them.
+    /// The network of the node does not allow it for this pod: its packets do not pass netfilter, another program takes
+    /// them, or the pod has no IPv4 address.
     Unsupported,
 }
 
@@ -40,6 +40,17 @@ pub(super) fn diverted(pod: &str) -> Obstacle {
             "a rule (ip rule) of another program takes all packets of the pod {pod} before those of Mooring: if the pod \
              has a security group (AWS VPC CNI), set POD_SECURITY_GROUP_ENFORCING_MODE=standard for aws-node and \
              create the pod again, or use a pod without a SecurityGroupPolicy"
+        ),
+    }
+}
+
+/// The pod cannot be reached with IPv4.
+pub(super) fn only_ipv6(pod: &str) -> Obstacle {
+    Obstacle {
+        state: State::Unsupported,
+        message: format!(
+            "the pod {pod} has only IPv6 addresses, and static addresses are IPv4: use hostNetwork, or a cluster that \
+             gives pods IPv4 addresses too (dual-stack)"
         ),
     }
 }

@@ -19,7 +19,7 @@ impl Fields for PodFields {
         ),
         (
             "status",
-            FieldMask::Fields(&[("phase", FieldMask::All), ("podIP", FieldMask::All)]),
+            FieldMask::Fields(&[("phase", FieldMask::All), ("podIPs", FieldMask::All)]),
         ),
     ];
 }
@@ -85,17 +85,22 @@ fn claim(status: &api::IpStatus) -> Option<Claim> {
 #[must_use]
 pub fn pod(object: &DynamicObject) -> Option<(String, Pod)> {
     let labels = object.metadata.labels.as_ref()?;
-    let status = |field: &str| object.data.get("status")?.get(field)?.as_str();
-    if matches!(status("phase"), Some("Succeeded" | "Failed")) {
+    let status = |field: &str| object.data.get("status")?.get(field);
+    let phase = status("phase").and_then(Value::as_str);
+    if matches!(phase, Some("Succeeded" | "Failed")) {
         return None;
     }
     let name = object.metadata.name.as_deref().unwrap_or_default();
     let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
     let host_network = object.data.pointer("/spec/hostNetwork");
+    // `podIP` is the first of them, which is IPv6 in some dual-stack clusters.
+    let listed = status("podIPs").and_then(Value::as_array);
+    let address = |entry: &Value| entry.get("ip")?.as_str()?.parse().ok();
+    let addresses = listed.into_iter().flatten().filter_map(address);
     let pod = Pod {
         name: format!("{namespace}/{name}"),
         wants: labels.get(names::IP_LABEL)?.clone(),
-        address: status("podIP").and_then(|address| address.parse().ok()),
+        addresses: addresses.collect(),
         host_network: host_network.and_then(Value::as_bool) == Some(true),
     };
     Some((object.metadata.uid.clone()?, pod))

@@ -61,7 +61,7 @@ pub fn every_damage_is_repaired(backend: Backend) {
     eventually("the address works without its connections", evidence, works);
     node.pod("moved", "10.77.0.25");
     let mut moved = objects;
-    moved.pods.get_mut("uid-client").unwrap().address = Some("10.77.0.25".parse().unwrap());
+    moved.pods.get_mut("uid-client").unwrap().addresses = vec!["10.77.0.25".parse().unwrap()];
     running.show(moved.clone());
     eventually("the pod works with another address", evidence, || {
         (world.ask("moved", Protocol::Tcp, PARTNER) == Ok(X.to_owned())

@@ -49,7 +49,10 @@ pub fn with_pod(mut objects: Objects, pod: &str, address: Option<&str>, ip: &str
         Pod {
             name: format!("default/{pod}"),
             wants: ip.to_owned(),
-            address: address.map(|address| address.parse().unwrap()),
+            addresses: address
+                .map(|address| address.parse().unwrap())
+                .into_iter()
+                .collect(),
             host_network: address.is_none(),
         },
     );

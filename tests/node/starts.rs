@@ -38,7 +38,10 @@ pub fn starting_pods_never_send_from_another_address(backend: Backend) {
     let unclaimed = |pod: &str, address: Option<&str>| -> Objects {
         let mut objects = with_pod(only_block("a"), pod, Some(ADDRESS), "one");
         objects.pods.values_mut().for_each(|pod| {
-            pod.address = address.map(|address| address.parse().unwrap());
+            pod.addresses = address
+                .map(|address| address.parse().unwrap())
+                .into_iter()
+                .collect();
         });
         let mut objects = with_ip(objects, node, "one", X, pod);
         objects.ips.get_mut("one").unwrap().claim = None;

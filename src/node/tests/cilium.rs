@@ -59,7 +59,7 @@ fn the_guard_closes_the_pod_with_cilium_too() {
 #[test]
 fn unsupported_is_reported_before_transient_reasons() {
     let mut objects = two_pods();
-    objects.pods.get_mut("uid-1").unwrap().address = None;
+    objects.pods.get_mut("uid-1").unwrap().addresses.clear();
     let claim = objects.ips.get_mut("ip-1").unwrap().claim.as_mut();
     claim.unwrap().assigned = false;
     let desired = desired(&objects, &with_cilium(), &NodeSettings::default());

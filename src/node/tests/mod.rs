@@ -2,6 +2,7 @@
 
 mod cilium;
 mod connections;
+mod dual_stack;
 mod gateways;
 mod kernel;
 mod probe;

@@ -74,11 +74,11 @@ pub fn with(mut objects: Objects, number: u8, interface: u8, host_network: bool)
     let pod = Pod {
         name: format!("default/pod-{number}"),
         wants: format!("ip-{number}"),
-        address: Some(if host_network {
-            Ipv4Addr::new(10, 77, 0, 10)
+        addresses: vec![if host_network {
+            Ipv4Addr::new(10, 77, 0, 10).into()
         } else {
-            Ipv4Addr::new(10, 77, 9, number)
-        }),
+            Ipv4Addr::new(10, 77, 9, number).into()
+        }],
         host_network,
     };
     let claim = Claim {
