@@ -151,6 +151,8 @@ fn close(
             Endpoint::Host => None,
         })
         .collect();
+    let of_block = |(block, node): &(&NodeBlock, &NodeSpec)| destinations(block, node, &[]);
+    let unknown = Destinations::any_of(opted.iter().map(of_block));
     for pod in objects.pods.values() {
         // An address of the node itself is never closed, even if a pod reports it in its status.
         let Some(address) = pod
@@ -167,10 +169,7 @@ fn close(
                 Some((block, node)) => destinations(block, node, &ip.routes),
                 None => continue,
             },
-            _ => Destinations::new(
-                opted.iter().flat_map(|(block, node)| internal(block, node)),
-                opted.iter().flat_map(|(_, node)| &node.routes),
-            ),
+            _ => unknown.clone(),
         };
         if !destinations.required.is_empty() {
             desired.closed.insert(address, destinations);

@@ -1,6 +1,7 @@
 //! The destinations to which a pod sends with its static address as the source.
 
 use std::collections::BTreeMap;
+use std::iter::successors;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 
@@ -41,6 +42,22 @@ impl Destinations {
         }
     }
 
+    /// The destinations while it is not known which of these a pod has: each guards what it guards alone. So an internal
+    /// network of one of them is not left out of the routes of another one.
+    #[must_use]
+    pub fn any_of(all: impl IntoIterator<Item = Self>) -> Self {
+        let (mut routes, mut required) = (Vec::new(), Vec::new());
+        for one in all {
+            routes.extend(without(one.routes, &one.internal));
+            required.extend(without(one.required, &one.internal));
+        }
+        Self {
+            internal: Vec::new(),
+            routes: Ipv4Net::aggregate(&routes),
+            required: Ipv4Net::aggregate(&required),
+        }
+    }
+
     /// Whether packets to `destination` leave with the static address.
     #[must_use]
     pub fn uses_static_address(&self, destination: Ipv4Addr) -> bool {
@@ -56,6 +73,34 @@ impl Destinations {
 
 fn contains(networks: &[Ipv4Net], address: Ipv4Addr) -> bool {
     networks.iter().any(|network| network.contains(&address))
+}
+
+/// What is left of the networks without the holes.
+fn without(networks: Vec<Ipv4Net>, holes: &[Ipv4Net]) -> Vec<Ipv4Net> {
+    let mut left = networks;
+    for hole in holes {
+        let rest = |network: Ipv4Net| rest(network, *hole);
+        left = left.into_iter().flat_map(rest).collect();
+    }
+    left
+}
+
+/// What is left of one network without the hole.
+fn rest(network: Ipv4Net, hole: Ipv4Net) -> Vec<Ipv4Net> {
+    if hole.contains(&network) {
+        return Vec::new();
+    }
+    if !network.contains(&hole) {
+        return vec![network];
+    }
+    // The other half of each network between the hole and `network`.
+    successors(Some(hole), Ipv4Net::supernet)
+        .take_while(|inner| *inner != network)
+        .filter_map(|inner| {
+            let mut halves = inner.supernet()?.subnets(inner.prefix_len()).ok()?;
+            halves.find(|half| *half != inner)
+        })
+        .collect()
 }
 
 /// The name of each set of destinations, computed once.
@@ -84,4 +129,56 @@ fn fingerprint(destinations: &Destinations) -> String {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
     format!("{hash:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn networks(texts: &[&str]) -> Vec<Ipv4Net> {
+        texts.iter().map(|text| text.parse().unwrap()).collect()
+    }
+
+    fn required(to: &str) -> Route {
+        Route {
+            to: to.parse().unwrap(),
+            via: None,
+            optional: false,
+        }
+    }
+
+    /// Checks which addresses the destinations guard.
+    fn expect(destinations: &Destinations, guarded: &[&str], free: &[&str]) {
+        for (addresses, expected) in [(guarded, true), (free, false)] {
+            for address in addresses {
+                let found = destinations.guarded(address.parse().unwrap());
+                assert_eq!(found, expected, "{address}: {destinations:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn of_several_destinations_each_guards_what_it_guards_alone() {
+        let everything = Destinations::new(networks(&["10.0.0.0/8"]), &[required("0.0.0.0/0")]);
+        let within = Destinations::new(networks(&["192.0.2.0/24"]), &[required("10.1.0.0/16")]);
+        let both = Destinations::any_of([everything, within]);
+        expect(
+            &both,
+            &["0.0.0.0", "192.0.2.1", "10.1.2.3", "255.255.255.255"],
+            &["10.0.0.1", "10.2.0.0", "10.255.255.255"],
+        );
+    }
+
+    #[test]
+    fn an_internal_network_of_all_destinations_stays_free() {
+        let one = Destinations::new(networks(&["10.0.0.0/8"]), &[required("0.0.0.0/0")]);
+        let other = Destinations::new(networks(&["10.1.0.0/16"]), &[required("0.0.0.0/0")]);
+        let both = Destinations::any_of([one, other]);
+        expect(
+            &both,
+            &["10.2.0.0", "11.0.0.0"],
+            &["10.1.0.0", "10.1.255.255"],
+        );
+        assert_eq!(Destinations::any_of([]), Destinations::default());
+    }
 }

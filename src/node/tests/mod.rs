@@ -10,3 +10,4 @@ mod properties;
 mod protocols;
 mod reverse_path;
 mod scenes;
+mod unknown_ip;
