@@ -62,7 +62,7 @@ pub struct Route {
     pub via: Option<String>,
 
     /// With true, packets to the network leave with another source while the address is not programmed. With false
-    /// they are dropped until then.
+    /// they are dropped until then. Of overlapping routes the most specific one decides.
     #[serde(default)]
     pub optional: bool,
 }

@@ -16,7 +16,8 @@ pub struct Destinations {
     pub internal: Vec<Ipv4Net>,
     /// Networks to which packets leave with the static address.
     pub routes: Vec<Ipv4Net>,
-    /// The part of `routes` to which packets leave with the static address or are dropped.
+    /// The part of `routes` to which packets leave with the static address or are dropped. The most specific route to a
+    /// destination decides.
     pub required: Vec<Ipv4Net>,
 }
 
@@ -27,10 +28,16 @@ impl Destinations {
         internal: impl IntoIterator<Item = Ipv4Net>,
         routes: impl IntoIterator<Item = &'a Route>,
     ) -> Self {
-        let (mut all, mut required) = (Vec::new(), Vec::new());
+        let mut routes: Vec<&Route> = routes.into_iter().collect();
+        // From the widest to the narrowest, so that the most specific route decides. Of two to the same network (of the
+        // block and of the IP) the required one does.
+        routes.sort_by_key(|route| (route.to.prefix_len(), !route.optional));
+        let all: Vec<_> = routes.iter().map(|route| route.to).collect();
+        let mut required = Vec::new();
         for route in routes {
-            all.push(route.to);
-            if !route.optional {
+            if route.optional {
+                required = without(required, &[route.to]);
+            } else {
                 required.push(route.to);
             }
         }
@@ -167,6 +174,33 @@ mod tests {
             &["0.0.0.0", "192.0.2.1", "10.1.2.3", "255.255.255.255"],
             &["10.0.0.1", "10.2.0.0", "10.255.255.255"],
         );
+    }
+
+    #[test]
+    fn the_most_specific_route_decides_whether_packets_are_dropped() {
+        let optional = |to: &str| Route {
+            optional: true,
+            ..required(to)
+        };
+        let routes = [
+            required("198.51.100.128/25"),
+            optional("198.51.100.0/24"),
+            required("0.0.0.0/0"),
+            optional("192.0.2.0/24"),
+            required("192.0.2.0/24"),
+        ];
+        let destinations = Destinations::new([], &routes);
+        expect(
+            &destinations,
+            &[
+                "198.51.99.255",
+                "198.51.100.128",
+                "198.51.101.0",
+                "192.0.2.1",
+            ],
+            &["198.51.100.0", "198.51.100.127"],
+        );
+        assert_eq!(destinations.routes, networks(&["0.0.0.0/0"]));
     }
 
     #[test]
