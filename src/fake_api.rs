@@ -11,13 +11,22 @@ use serde_json::{Value, json};
 pub(crate) fn api_server(
     answer: impl Fn(&Method, &str, Value) -> (u16, Value) + Clone + Send + 'static,
 ) -> Client {
+    half_open_api_server(move |method, path, body| Some(answer(method, path, body)))
+}
+
+/// A client of a server that does not answer each request: `None` is a request without an answer.
+pub(crate) fn half_open_api_server(
+    answer: impl Fn(&Method, &str, Value) -> Option<(u16, Value)> + Clone + Send + 'static,
+) -> Client {
     let service = tower::service_fn(move |request: Request<Body>| {
         let answer = answer.clone();
         async move {
             let (head, body) = request.into_parts();
             let body = body.collect().await?.to_bytes();
             let body = serde_json::from_slice(&body).unwrap_or_default();
-            let (code, object) = answer(&head.method, head.uri.path(), body);
+            let Some((code, object)) = answer(&head.method, head.uri.path(), body) else {
+                return std::future::pending().await;
+            };
             let answer = Response::builder()
                 .status(code)
                 .body(Body::from(object.to_string().into_bytes()));

@@ -14,6 +14,7 @@ pub mod node_spec;
 pub mod probe;
 pub mod read;
 pub mod reasons;
+pub mod request;
 pub mod watching;
 
 pub use crds::crds;

@@ -7,6 +7,7 @@ use mooring_plan::outcome::Outcome;
 use tokio::task::JoinError;
 
 use crate::api::read::Unreadable;
+use crate::api::request::RequestError;
 use crate::cloud::CloudError;
 
 /// Why the controller ended. No answer of EC2 or of the API server ends it.
@@ -76,6 +77,15 @@ pub(super) enum Failure {
     /// EC2 refused, or did not answer.
     #[error("EC2")]
     Cloud(#[from] CloudError),
+}
+
+impl From<RequestError> for Failure {
+    fn from(error: RequestError) -> Self {
+        match error {
+            RequestError::Api { doing, source } => Self::Api { doing, source },
+            RequestError::Late { doing, limit } => Self::Late { doing, limit },
+        }
+    }
 }
 
 impl Failure {

@@ -15,6 +15,7 @@ use super::desired::{Report, State};
 use super::probe::{ProbeResult, ProbeResults, SubjectResult};
 use super::reconcile::Reports;
 use crate::api::read::PROGRAMMED;
+use crate::api::request::{RequestError, with_timeout};
 use crate::api::{IpNode, IpNodeSpec, IpNodeStatus, ProbedAddress, ProgrammedAddress};
 use crate::telemetry::chain;
 
@@ -91,29 +92,32 @@ fn probed(found: &SubjectResult) -> ProbedAddress {
     }
 }
 
-async fn write(client: &Client, node: &str, written: &IpNodeStatus) -> Result<(), kube::Error> {
+async fn write(client: &Client, node: &str, written: &IpNodeStatus) -> Result<(), RequestError> {
     let api: Api<IpNode> = Api::all(client.clone());
     // A merge patch replaces the whole list, with any manual change in it.
     let patch = Patch::Merge(json!({ "status": {
         "version": written.version, "heartbeatTime": written.heartbeat_time, "addresses": written.addresses,
     } }));
-    match api
-        .patch_status(node, &PatchParams::default(), &patch)
-        .await
-    {
-        Err(kube::Error::Api(error)) if error.code == 404 => {
+    let params = PatchParams::default();
+    let request = || {
+        let doing = || format!("writing the status of IPNode {node}");
+        with_timeout(doing, api.patch_status(node, &params, &patch))
+    };
+    let written = match request().await {
+        Err(error) if error.code() == Some(404) => {
             create(client, &api, node).await?;
-            api.patch_status(node, &PatchParams::default(), &patch)
-                .await
-                .map(drop)
+            request().await
         }
-        written => written.map(drop),
-    }
+        written => written,
+    };
+    written.map(drop)
 }
 
 /// Creates the `IPNode` with the Node as its owner, so that it is deleted together with the Node.
-async fn create(client: &Client, api: &Api<IpNode>, name: &str) -> Result<(), kube::Error> {
-    let node = Api::<Node>::all(client.clone()).get_metadata(name).await?;
+async fn create(client: &Client, api: &Api<IpNode>, name: &str) -> Result<(), RequestError> {
+    let nodes = Api::<Node>::all(client.clone());
+    let doing = || format!("reading Node {name}");
+    let node = with_timeout(doing, nodes.get_metadata(name)).await?;
     let owner = OwnerReference {
         api_version: "v1".to_owned(),
         kind: "Node".to_owned(),
@@ -131,8 +135,12 @@ async fn create(client: &Client, api: &Api<IpNode>, name: &str) -> Result<(), ku
         spec: IpNodeSpec {},
         status: None,
     };
-    match api.create(&PostParams::default(), &object).await {
-        Err(kube::Error::Api(error)) if error.code == 409 => Ok(()),
+    let (params, doing) = (PostParams::default(), || format!("creating IPNode {name}"));
+    match with_timeout(doing, api.create(&params, &object)).await {
+        Err(error) if error.code() == Some(409) => Ok(()),
         created => created.map(drop),
     }
 }
+
+#[cfg(test)]
+mod tests;

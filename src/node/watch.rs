@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use super::objects::Objects;
 use super::read;
 use crate::api::read::Reduced;
+use crate::api::request::with_timeout;
 use crate::api::{Ip, IpBlock, names, watching};
 use crate::telemetry::chain;
 
@@ -219,7 +220,8 @@ async fn poll_unwatched_ips(api: Api<Ip>, known: Shared) {
                 .collect()
         };
         for name in wanted {
-            match api.get_opt(&name).await {
+            let doing = || format!("reading IP {name}");
+            match with_timeout(doing, api.get_opt(&name)).await {
                 Ok(Some(ip)) => {
                     let mut known = known.lock().await;
                     // A claim for this node is taken from the watch alone, so that claims arrive in order.
@@ -241,3 +243,6 @@ async fn poll_unwatched_ips(api: Api<Ip>, known: Shared) {
         tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -125,7 +125,7 @@ fn shown_ip(object: &DynamicObject) -> Option<Fact> {
 #[cfg(test)]
 mod tests {
     use super::outcome;
-    use crate::controller::effects::timeout::REQUEST_TIMEOUT;
+    use crate::api::request::REQUEST_TIMEOUT;
     use crate::controller::error::Failure;
     use kube::core::Status;
     use mooring_plan::facts::WriteOutcome;
