@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::{StreamExt as _, TryStreamExt as _};
+use futures::TryStreamExt as _;
 use k8s_openapi::api::core::v1::Pod as KubePod;
-use kube::api::ApiResource;
-use kube::runtime::WatchStreamExt as _;
-use kube::runtime::watcher::{Config, Event, watcher};
+use kube::api::{ApiResource, DynamicObject};
+use kube::runtime::watcher::{Config, Event};
 use kube::{Api, Client, Resource};
 use serde::de::DeserializeOwned;
 use tokio::sync::{Mutex, watch};
@@ -15,7 +14,7 @@ use tokio::task::JoinSet;
 
 use super::objects::Objects;
 use super::read;
-use crate::api::read::Reduced;
+use crate::api::read::{Fields, Reduced, Whole};
 use crate::api::request::with_timeout;
 use crate::api::{Ip, IpBlock, names, watching};
 use crate::telemetry::chain;
@@ -46,8 +45,6 @@ impl WatchState {
     }
 }
 
-type ReducedPod = Reduced<read::PodFields>;
-
 type Shared = Arc<Mutex<WatchState>>;
 
 /// Watches blocks, the IPs of the node and its annotated pods until the receiver is dropped.
@@ -70,19 +67,19 @@ pub async fn run(client: Client, node: String, out: watch::Sender<Option<Objects
         .labels(names::IP_LABEL)
         .fields(&format!("spec.nodeName={node}"));
     let mut tasks = JoinSet::new();
-    tasks.spawn(follow(
-        Api::all(client.clone()),
+    tasks.spawn(follow::<Whole>(
+        Api::all_with(client.clone(), &ApiResource::erase::<IpBlock>(&())),
         config,
         Arc::clone(&known),
         blocks,
     ));
-    tasks.spawn(follow(
-        Api::all(client.clone()),
+    tasks.spawn(follow::<Whole>(
+        Api::all_with(client.clone(), &ApiResource::erase::<Ip>(&())),
         its_ips,
         Arc::clone(&known),
         ips,
     ));
-    tasks.spawn(follow(
+    tasks.spawn(follow::<read::PodFields>(
         Api::all_with(client.clone(), &ApiResource::erase::<KubePod>(&())),
         its_pods,
         Arc::clone(&known),
@@ -94,19 +91,18 @@ pub async fn run(client: Client, node: String, out: watch::Sender<Option<Objects
 }
 
 /// Applies one change: an object that exists, an object that is gone, or a complete list.
-type TakeIn<K> = fn(&mut WatchState, &Change<'_, K>);
+type TakeIn = fn(&mut WatchState, Change);
 
-enum Change<'a, K> {
-    There(&'a K),
-    Gone(&'a K),
-    All(&'a [K]),
+enum Change {
+    There(DynamicObject),
+    Gone(DynamicObject),
+    All(Vec<DynamicObject>),
 }
 
-async fn follow<K>(api: Api<K>, config: Config, known: Shared, take_in: TakeIn<K>)
-where
-    K: Resource + Clone + std::fmt::Debug + DeserializeOwned + Send + Sync + 'static,
-{
-    let mut events = watcher(api, config).default_backoff().boxed();
+/// The objects are untyped, and each is parsed for itself: one that does not match its schema must not end the watch of
+/// all others.
+async fn follow<F: Fields>(api: Api<Reduced<F>>, config: Config, known: Shared, take_in: TakeIn) {
+    let mut events = Box::pin(watching::events(api, config));
     let (mut list, mut synced) = (Vec::new(), false);
     loop {
         match events.try_next().await {
@@ -116,19 +112,18 @@ where
                     Event::Init => list.clear(),
                     Event::InitApply(object) => list.push(object),
                     Event::InitDone => {
-                        take_in(&mut known, &Change::All(&list));
-                        list.clear();
+                        take_in(&mut known, Change::All(std::mem::take(&mut list)));
                         if !std::mem::replace(&mut synced, true) {
                             known.missing -= 1;
                         }
                         known.publish();
                     }
                     Event::Apply(object) => {
-                        take_in(&mut known, &Change::There(&object));
+                        take_in(&mut known, Change::There(object));
                         known.publish();
                     }
                     Event::Delete(object) => {
-                        take_in(&mut known, &Change::Gone(&object));
+                        take_in(&mut known, Change::Gone(object));
                         known.publish();
                     }
                 }
@@ -140,66 +135,88 @@ where
     }
 }
 
-fn name<K: Resource>(object: &K) -> String {
-    object.meta().name.clone().unwrap_or_default()
+fn name(object: &DynamicObject) -> String {
+    object.metadata.name.clone().unwrap_or_default()
 }
 
-fn uid<K: Resource>(object: &K) -> &str {
-    object.meta().uid.as_deref().unwrap_or_default()
+fn uid(object: &DynamicObject) -> &str {
+    object.metadata.uid.as_deref().unwrap_or_default()
 }
 
-fn blocks(known: &mut WatchState, change: &Change<'_, IpBlock>) {
+/// The name of the object, and the object. None: it cannot be parsed, and what is known of it stays valid.
+fn parsed<K: Resource<DynamicType = ()> + DeserializeOwned>(
+    object: DynamicObject,
+) -> (String, Option<K>) {
+    let name = name(&object);
+    let parsed = object.try_parse().map_err(|error| {
+        let (kind, error) = (K::kind(&()), chain(&error));
+        tracing::warn!(%kind, name, error, "an object cannot be read: its last readable state is used");
+    });
+    (name, parsed.ok())
+}
+
+fn blocks(known: &mut WatchState, change: Change) {
     let blocks = &mut known.objects.blocks;
-    match *change {
-        Change::There(block) => drop(blocks.insert(name(block), read::block(block))),
-        Change::Gone(block) => drop(blocks.remove(&name(block))),
+    match change {
+        Change::There(object) => {
+            let (name, block) = parsed(object);
+            blocks.extend(block.map(|block| (name, read::block(&block))));
+        }
+        Change::Gone(object) => drop(blocks.remove(&name(&object))),
         Change::All(list) => {
-            *blocks = list
-                .iter()
-                .map(|block| (name(block), read::block(block)))
-                .collect();
+            let mut before = std::mem::take(blocks);
+            blocks.extend(list.into_iter().filter_map(|object| {
+                let (name, block) = parsed(object);
+                let block = block.map(|block| read::block(&block));
+                let block = block.or_else(|| before.remove(&name))?;
+                Some((name, block))
+            }));
         }
     }
 }
 
-fn ips(known: &mut WatchState, change: &Change<'_, Ip>) {
+fn ips(known: &mut WatchState, change: Change) {
     let ips = &mut known.objects.ips;
-    match *change {
-        Change::There(ip) => {
-            ips.insert(name(ip), read::ip(ip));
-            known.watched.insert(name(ip));
+    match change {
+        Change::There(object) => {
+            let (name, ip) = parsed(object);
+            ips.extend(ip.map(|ip| (name.clone(), read::ip(&ip))));
+            known.watched.insert(name);
         }
         // The IP is claimed for another node, or has no claim. The rest of its spec is still valid.
-        Change::Gone(ip) => {
-            if let Some(ip) = ips.get_mut(&name(ip)) {
+        Change::Gone(object) => {
+            let name = name(&object);
+            if let Some(ip) = ips.get_mut(&name) {
                 ip.claim = None;
             }
-            known.watched.remove(&name(ip));
+            known.watched.remove(&name);
         }
         Change::All(list) => {
-            for (name, ip) in ips.iter_mut() {
-                if known.watched.contains(name) {
+            let listed: Vec<(String, Option<Ip>)> = list.into_iter().map(parsed).collect();
+            let before = std::mem::take(&mut known.watched);
+            known.watched = listed.iter().map(|(name, _)| name.clone()).collect();
+            for name in before.difference(&known.watched) {
+                if let Some(ip) = ips.get_mut(name) {
                     ip.claim = None;
                 }
             }
-            known.watched = list.iter().map(name).collect();
-            ips.extend(list.iter().map(|ip| (name(ip), read::ip(ip))));
+            let readable = listed
+                .into_iter()
+                .filter_map(|(name, ip)| Some((name, read::ip(&ip?))));
+            ips.extend(readable);
         }
     }
 }
 
-fn pods(known: &mut WatchState, change: &Change<'_, ReducedPod>) {
+fn pods(known: &mut WatchState, change: Change) {
     let pods = &mut known.objects.pods;
-    match *change {
-        Change::There(pod) => match read::pod(pod.as_ref()) {
+    match change {
+        Change::There(pod) => match read::pod(&pod) {
             Some((uid, pod)) => drop(pods.insert(uid, pod)),
-            None => drop(pods.remove(uid(pod))),
+            None => drop(pods.remove(uid(&pod))),
         },
-        Change::Gone(pod) => drop(pods.remove(uid(pod))),
-        Change::All(list) => {
-            let list = list.iter().map(AsRef::as_ref);
-            *pods = list.filter_map(read::pod).collect();
-        }
+        Change::Gone(pod) => drop(pods.remove(uid(&pod))),
+        Change::All(list) => *pods = list.iter().filter_map(read::pod).collect(),
     }
     let wanted = &known.objects.pods;
     let watched = &known.watched;
