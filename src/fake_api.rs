@@ -1,5 +1,6 @@
 //! A fake API server for unit tests, implemented by a function.
 
+use axum::http::request::Parts;
 use axum::http::{Method, Request, Response};
 use http_body_util::BodyExt as _;
 use kube::Client;
@@ -11,12 +12,12 @@ use serde_json::{Value, json};
 pub(crate) fn api_server(
     answer: impl Fn(&Method, &str, Value) -> (u16, Value) + Clone + Send + 'static,
 ) -> Client {
-    half_open_api_server(move |method, path, body| Some(answer(method, path, body)))
+    half_open_api_server(move |head, body| Some(answer(&head.method, head.uri.path(), body)))
 }
 
 /// A client of a server that does not answer each request: `None` is a request without an answer.
 pub(crate) fn half_open_api_server(
-    answer: impl Fn(&Method, &str, Value) -> Option<(u16, Value)> + Clone + Send + 'static,
+    answer: impl Fn(&Parts, Value) -> Option<(u16, Value)> + Clone + Send + 'static,
 ) -> Client {
     let service = tower::service_fn(move |request: Request<Body>| {
         let answer = answer.clone();
@@ -24,7 +25,7 @@ pub(crate) fn half_open_api_server(
             let (head, body) = request.into_parts();
             let body = body.collect().await?.to_bytes();
             let body = serde_json::from_slice(&body).unwrap_or_default();
-            let Some((code, object)) = answer(&head.method, head.uri.path(), body) else {
+            let Some((code, object)) = answer(&head, body) else {
                 return std::future::pending().await;
             };
             let answer = Response::builder()

@@ -8,7 +8,8 @@ use alloc::vec::Vec;
 
 use crate::names::ResourceVersion;
 
-/// The revision of the store, from the answers about the `Lease` (R1.25). No other request is needed between relists.
+/// The revision of the store, from the answers about one object or list: in the controller the `Lease`, in the node
+/// part its `IPNode` (R1.25). No other request is needed between relists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Revision {
     /// The highest revision since the last restoration.
@@ -27,6 +28,12 @@ impl Revision {
             highest: version,
             restorations: self.restorations.saturating_add(u32::from(restored)),
         }
+    }
+
+    /// The number of restorations that the answers showed.
+    #[must_use]
+    pub const fn restorations(self) -> u32 {
+        self.restorations
     }
 
     /// Applies a version from a watch. A watch can be late, so a lower version means nothing (R1.25).

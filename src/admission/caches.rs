@@ -4,16 +4,23 @@ use std::error::Error;
 use std::sync::Arc;
 
 use futures::{StreamExt as _, pin_mut};
-use kube::api::{Api, ApiResource, DynamicObject};
+use kube::api::{Api, ApiResource, DynamicObject, ListParams};
 use kube::runtime::watcher::Event;
 use kube::{Client, Resource};
 use mooring_plan::address::Address;
 use mooring_plan::facts::Kind;
+use mooring_plan::store_revision::Revision;
+use tokio::time::{Duration, MissedTickBehavior, interval};
 
 use super::known_objects::KnownObjects;
 use super::{KnownIp, Snapshot};
-use crate::api::read::{Reduced, Whole};
+use crate::api::read::{self, Reduced, Whole};
+use crate::api::request::with_timeout;
 use crate::api::{Ip, IpBlock, watching};
+use crate::telemetry::chain;
+
+/// Interval in which a webhook without a controller asks for the versions of its two lists.
+const VERSION_INTERVAL: Duration = Duration::from_secs(30);
 
 /// The caches of the webhook. If the controller runs in the same process, its watches fill them.
 #[derive(Clone, Debug, Default)]
@@ -73,6 +80,18 @@ impl Caches {
     async fn watch_kind<K: Resource<DynamicType = ()>>(&self, kind: Kind, client: &Client) {
         let resource = ApiResource::erase::<K>(&());
         let api: Api<Reduced<Whole>> = Api::all_with(client.clone(), &resource);
+        let mut revision = Revision::default();
+        loop {
+            tokio::select! {
+                () = restored(kind, &api, &mut revision) => {
+                    tracing::warn!(?kind, "the API server was restored from a backup");
+                }
+                () = self.fill(kind, api.clone()) => return,
+            }
+        }
+    }
+
+    async fn fill(&self, kind: Kind, api: Api<Reduced<Whole>>) {
         let events = watching::events(api, watching::watch());
         pin_mut!(events);
         while let Some(event) = events.next().await {
@@ -86,7 +105,34 @@ impl Caches {
     }
 }
 
+/// Returns when the list of the kind has a lower version than before: the API server was restored from a backup
+/// (R1.25), and a watch receives nothing until the version from which it continues is reached again (R7.5).
+async fn restored(kind: Kind, api: &Api<Reduced<Whole>>, revision: &mut Revision) {
+    let params = ListParams::default().limit(1);
+    let mut ticks = interval(VERSION_INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let known = revision.restorations();
+    while revision.restorations() == known {
+        ticks.tick().await;
+        let doing = || format!("asking for the version of the list of {kind:?}");
+        match with_timeout(doing, api.list_metadata(&params)).await {
+            Ok(list) => {
+                let version = list.metadata.resource_version.as_deref().map(read::version);
+                if let Some(Ok(version)) = version {
+                    *revision = revision.answered(version);
+                }
+            }
+            Err(error) => {
+                tracing::warn!(error = chain(&error), "the version of a list is not known");
+            }
+        }
+    }
+}
+
 /// Reads a block. The object is cloned, because there are few blocks.
 pub(super) fn read_block(object: &DynamicObject) -> Result<IpBlock, impl Error + use<>> {
     object.clone().try_parse()
 }
+
+#[cfg(test)]
+mod tests;

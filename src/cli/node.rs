@@ -91,10 +91,11 @@ async fn start(args: Args, settings: NodeSettings) -> Result<(), BoxError> {
     let (out, mut shown) = watch::channel(None);
     let (sender, wanted) = watch::channel(Objects::default());
     let (reported, reports) = watch::channel(Reports::new());
+    let (restored, restorations) = watch::channel(0);
     let mut tasks: JoinSet<Result<&'static str, BoxError>> = JoinSet::new();
     let (watching, node) = (client.clone(), args.node_name.clone());
     tasks.spawn(async move {
-        objects::run(watching, node, out).await;
+        objects::run(watching, node, restorations, out).await;
         Ok("the watch of the objects")
     });
     tasks.spawn(async move {
@@ -104,7 +105,7 @@ async fn start(args: Args, settings: NodeSettings) -> Result<(), BoxError> {
         tracing::info!("all objects are known");
         let (found, outcomes) = watch::channel(ProbeResults::new());
         let probing = probe::run(reconciler.orders(), found, Limits::default());
-        let reporting = report::run(client, args.node_name, reports, outcomes);
+        let reporting = report::run(client, args.node_name, reports, outcomes, restored);
         let forwarding = async move {
             while shown.changed().await.is_ok() {
                 let known = shown.borrow_and_update().clone();

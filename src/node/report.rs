@@ -7,6 +7,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
+use mooring_plan::names::ResourceVersion;
+use mooring_plan::store_revision::Revision;
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
@@ -14,7 +16,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use super::desired::{Report, State};
 use super::probe::{ProbeResult, ProbeResults, SubjectResult};
 use super::reconcile::Reports;
-use crate::api::read::PROGRAMMED;
+use crate::api::read::{self, PROGRAMMED};
 use crate::api::request::{RequestError, with_timeout};
 use crate::api::{IpNode, IpNodeSpec, IpNodeStatus, ProbedAddress, ProgrammedAddress};
 use crate::telemetry::chain;
@@ -24,13 +26,18 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 /// Wait before a retry after a failure.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Writes the reports whenever they change, and the heartbeat.
+/// Writes the reports whenever they change, and the heartbeat. `restorations` receives how often the answers showed
+/// that the API server was restored from a backup (R1.25).
 pub async fn run(
     client: Client,
     node: String,
     mut reports: watch::Receiver<Reports>,
     mut outcomes: watch::Receiver<ProbeResults>,
+    restorations: watch::Sender<u32>,
 ) {
+    // The writes are made in sequence. An `IPNode` that was created again has a higher version, unless the store was
+    // restored, so its UID does not matter.
+    let mut revision = Revision::default();
     let mut heartbeat = interval(HEARTBEAT);
     heartbeat.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -40,13 +47,29 @@ pub async fn run(
             _ = heartbeat.tick() => {}
         }
         let written = status(&reports.borrow_and_update(), &outcomes.borrow_and_update());
-        while let Err(error) = write(&client, &node, &written).await {
-            tracing::warn!(node, error = chain(&error), "the IPNode cannot be written");
+        loop {
+            match write(&client, &node, &written).await {
+                Ok(version) => {
+                    revision = version.map_or(revision, |version| revision.answered(version));
+                    publish(&restorations, revision.restorations());
+                    break;
+                }
+                Err(error) => {
+                    tracing::warn!(node, error = chain(&error), "the IPNode cannot be written");
+                }
+            }
             tokio::time::sleep(RETRY).await;
             if reports.has_changed().unwrap_or(true) || outcomes.has_changed().unwrap_or(true) {
                 break;
             }
         }
+    }
+}
+
+fn publish(restorations: &watch::Sender<u32>, now: u32) {
+    let restored = restorations.send_if_modified(|before| std::mem::replace(before, now) != now);
+    if restored {
+        tracing::warn!("the API server was restored from a backup: all objects are listed again");
     }
 }
 
@@ -92,7 +115,12 @@ fn probed(found: &SubjectResult) -> ProbedAddress {
     }
 }
 
-async fn write(client: &Client, node: &str, written: &IpNodeStatus) -> Result<(), RequestError> {
+/// Writes the status. Returns the version of the answer, if it can be compared.
+async fn write(
+    client: &Client,
+    node: &str,
+    written: &IpNodeStatus,
+) -> Result<Option<ResourceVersion>, RequestError> {
     let api: Api<IpNode> = Api::all(client.clone());
     // A merge patch replaces the whole list, with any manual change in it.
     let patch = Patch::Merge(json!({ "status": {
@@ -110,7 +138,8 @@ async fn write(client: &Client, node: &str, written: &IpNodeStatus) -> Result<()
         }
         written => written,
     };
-    written.map(drop)
+    let version = written?.metadata.resource_version;
+    Ok(version.and_then(|version| read::version(&version).ok()))
 }
 
 /// Creates the `IPNode` with the Node as its owner, so that it is deleted together with the Node.

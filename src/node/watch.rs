@@ -47,8 +47,14 @@ impl WatchState {
 
 type Shared = Arc<Mutex<WatchState>>;
 
-/// Watches blocks, the IPs of the node and its annotated pods until the receiver is dropped.
-pub async fn run(client: Client, node: String, out: watch::Sender<Option<Objects>>) {
+/// Watches blocks, the IPs of the node and its annotated pods until the receiver is dropped. `restorations` counts how
+/// often the API server was restored from a backup.
+pub async fn run(
+    client: Client,
+    node: String,
+    restorations: watch::Receiver<u32>,
+    out: watch::Sender<Option<Objects>>,
+) {
     let objects = Objects {
         node: node.clone(),
         ..Objects::default()
@@ -70,18 +76,21 @@ pub async fn run(client: Client, node: String, out: watch::Sender<Option<Objects
     tasks.spawn(follow::<Whole>(
         Api::all_with(client.clone(), &ApiResource::erase::<IpBlock>(&())),
         config,
+        restorations.clone(),
         Arc::clone(&known),
         blocks,
     ));
     tasks.spawn(follow::<Whole>(
         Api::all_with(client.clone(), &ApiResource::erase::<Ip>(&())),
         its_ips,
+        restorations.clone(),
         Arc::clone(&known),
         ips,
     ));
     tasks.spawn(follow::<read::PodFields>(
         Api::all_with(client.clone(), &ApiResource::erase::<KubePod>(&())),
         its_pods,
+        restorations.clone(),
         Arc::clone(&known),
         pods,
     ));
@@ -101,11 +110,28 @@ enum Change {
 
 /// The objects are untyped, and each is parsed for itself: one that does not match its schema must not end the watch of
 /// all others.
-async fn follow<F: Fields>(api: Api<Reduced<F>>, config: Config, known: Shared, take_in: TakeIn) {
-    let mut events = Box::pin(watching::events(api, config));
+async fn follow<F: Fields>(
+    api: Api<Reduced<F>>,
+    config: Config,
+    mut restorations: watch::Receiver<u32>,
+    known: Shared,
+    take_in: TakeIn,
+) {
+    let begin = || Box::pin(watching::events(api.clone(), config.clone()));
+    let mut events = begin();
     let (mut list, mut synced) = (Vec::new(), false);
     loop {
-        match events.try_next().await {
+        let next = tokio::select! {
+            biased;
+            // The watch would receive nothing until the version from which it continues is reached again (R7.5). What
+            // is known stays until the new list is complete.
+            Ok(()) = restorations.changed() => {
+                events = begin();
+                continue;
+            }
+            next = events.try_next() => next,
+        };
+        match next {
             Ok(Some(event)) => {
                 let mut known = known.lock().await;
                 match event {

@@ -39,6 +39,7 @@ const MAY_USE_PLAN: &[&str] = &[
     "admission",
     "controller",
     "cloud",
+    "node",
     "cli",
     "supervise",
 ];

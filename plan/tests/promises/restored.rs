@@ -188,6 +188,18 @@ fn a_restoration_of_the_store_of_the_leases_alone_is_noticed_once() {
 }
 
 #[test]
+fn each_answer_with_a_lower_version_counts_as_one_restoration() {
+    let in_answers = |versions: &[u64]| {
+        let versions = versions.iter().copied().map(ResourceVersion);
+        let known = versions.fold(Revision::default(), Revision::answered);
+        known.restorations()
+    };
+    assert_eq!(in_answers(&[7, 7, 9]), 0);
+    assert_eq!(in_answers(&[7, 3, 5]), 1);
+    assert_eq!(in_answers(&[7, 3, 2]), 2);
+}
+
+#[test]
 fn a_late_event_of_a_watch_of_the_lease_is_no_restoration() {
     let mut process = Process::new();
     assert!(!process.list(5));

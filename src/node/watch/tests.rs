@@ -1,6 +1,6 @@
 //! What the API server shows becomes the objects of the node part.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -63,24 +63,34 @@ fn all<const N: usize>(objects: [Value; N]) -> Change {
     Change::All(objects.map(parse).into())
 }
 
-/// An API server that answers a request for a list with these objects. The watches after it show nothing.
-fn lists(of: impl Fn(&str) -> Vec<Value> + Clone + Send + 'static) -> Client {
-    let listed = Arc::<std::sync::Mutex<BTreeSet<String>>>::default();
-    half_open_api_server(move |_, path, _| {
-        let kind = path.rsplit('/').next().unwrap();
-        let first = listed.lock().unwrap().insert(kind.to_owned());
-        first.then(|| (200, list(of(kind))))
+/// An API server that answers requests for lists: `of` gets the kind and how many lists of it came before. The watches
+/// show nothing.
+fn lists(of: impl Fn(&str, usize) -> Vec<Value> + Clone + Send + 'static) -> Client {
+    let listed = Arc::<std::sync::Mutex<BTreeMap<String, usize>>>::default();
+    half_open_api_server(move |head, _| {
+        if head
+            .uri
+            .query()
+            .is_some_and(|query| query.contains("watch="))
+        {
+            return None;
+        }
+        let kind = head.uri.path().rsplit('/').next().unwrap();
+        let mut listed = listed.lock().unwrap();
+        let count = listed.entry(kind.to_owned()).or_default();
+        let before = std::mem::replace(count, *count + 1);
+        Some((200, list(&of(kind, before))))
     })
 }
 
-fn list(items: Vec<Value>) -> Value {
+fn list(items: &[Value]) -> Value {
     json!({"metadata": {"resourceVersion": "9"}, "items": items})
 }
 
 #[tokio::test(start_paused = true)]
 async fn after_a_read_without_an_answer_the_ip_of_a_waiting_pod_is_read_again() {
     let answering = Arc::<AtomicBool>::default();
-    let client = half_open_api_server(move |_, _, _| {
+    let client = half_open_api_server(move |_, _| {
         let answers = answering.swap(true, Ordering::Relaxed);
         answers.then(|| (200, ip("partner", &json!({"block": "home"}), &Value::Null)))
     });
@@ -104,14 +114,15 @@ async fn after_a_read_without_an_answer_the_ip_of_a_waiting_pod_is_read_again() 
 
 #[tokio::test(start_paused = true)]
 async fn an_object_that_cannot_be_read_hides_no_other() {
-    let client = lists(|kind| match kind {
+    let client = lists(|kind, _| match kind {
         "ipblocks" => vec![broken(block("home")), block("office")],
         "ips" => vec![broken(claimed("partner-a")), claimed("partner-b")],
         _ => Vec::new(),
     });
+    let (_restored, restorations) = watch::channel(0);
     let (out, mut published) = watch::channel(None);
     let objects = tokio::select! {
-        () = run(client, "node-a".to_owned(), out) => None,
+        () = run(client, "node-a".to_owned(), restorations, out) => None,
         objects = tokio::time::timeout(SOON, published.wait_for(Option::is_some)) => {
             objects.unwrap().unwrap().clone()
         }
@@ -142,4 +153,50 @@ fn an_object_that_cannot_be_read_any_more_stays_as_it_was_until_it_is_gone() {
     ips(&mut known, all([]));
     assert!(known.objects.blocks.is_empty());
     assert_eq!(known.objects.ips["a"].claim, None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_restoration_all_is_listed_again_and_what_is_known_stays_until_then() {
+    let client = lists(|kind, before| match (kind, before) {
+        ("ipblocks", 0) => vec![block("before")],
+        ("ipblocks", _) => vec![block("after")],
+        ("ips", 0) => vec![claimed("partner-a")],
+        ("ips", _) => vec![claimed("partner-b")],
+        _ => Vec::new(),
+    });
+    let (restored, restorations) = watch::channel(0);
+    let (out, mut published) = watch::channel(None);
+    let claims = |objects: &Option<Objects>| {
+        let ips = objects.iter().flat_map(|objects| &objects.ips);
+        let claimed = ips.filter(|(_, ip)| ip.claim.is_some());
+        claimed.map(|(name, _)| name.clone()).collect::<Vec<_>>()
+    };
+    let blocks = |objects: &Option<Objects>| {
+        let blocks = objects.iter().flat_map(|objects| objects.blocks.keys());
+        blocks.cloned().collect::<Vec<_>>()
+    };
+    let (mut shown_blocks, mut shown_claims) = (Vec::new(), Vec::new());
+    let seen = async {
+        while shown_blocks.last() != Some(&vec!["after".to_owned()])
+            || shown_claims.last() != Some(&vec!["partner-b".to_owned()])
+        {
+            published.changed().await.unwrap();
+            let objects = published.borrow_and_update().clone();
+            shown_blocks.push(blocks(&objects));
+            shown_claims.push(claims(&objects));
+            restored.send_if_modified(|before| std::mem::replace(before, 1) != 1);
+        }
+    };
+    tokio::select! {
+        () = run(client, "node-a".to_owned(), restorations, out) => {}
+        seen = tokio::time::timeout(SOON, seen) => seen.unwrap(),
+    }
+    assert_eq!(shown_blocks.first(), Some(&vec!["before".to_owned()]));
+    assert_eq!(shown_claims.first(), Some(&vec!["partner-a".to_owned()]));
+    assert!(
+        shown_blocks
+            .iter()
+            .chain(&shown_claims)
+            .all(|shown| !shown.is_empty())
+    );
 }
