@@ -70,29 +70,36 @@ fn named(old: Option<&Ip>, new: &Ip) -> Result<(), Denial> {
     }
 }
 
-/// Checks that new routes have an effect in the block of the IP, with the present networks of the block.
+/// Checks that new routes have an effect in the block of the IP, with the present networks of the block. For routes that
+/// are stored already there is only a warning.
 fn routed(old: Option<&Ip>, new: &Ip, block: &str, snapshot: &Snapshot) -> Verdict {
     let routes = &new.spec.routes;
-    if routes.is_empty() || old.is_some_and(|old| old.spec.routes == *routes) {
-        return Ok(Allowed::silently());
-    }
-    let Some(node) = snapshot.block(block).map(|block| &block.spec.node) else {
+    let stored = old.is_some_and(|old| old.spec.routes == *routes);
+    let Some(in_block) = snapshot.block(block).filter(|_| !routes.is_empty()) else {
         return Ok(Allowed::silently());
     };
-    let Some(node) = node else {
+    let Some(node) = &in_block.spec.node else {
+        if stored {
+            return Ok(Allowed::silently());
+        }
         return Ok(Allowed::silently().warning(Some(format!(
             "spec.routes of IP \"{}\" have no effect: IPBlock \"{block}\" has no spec.node",
             name(new)
         ))));
     };
-    match node.check_not_internal(routes) {
-        Ok(()) => Ok(Allowed::silently()),
-        Err(error) => Err(Denial::new(
-            DenyReason::Invalid,
-            format!("spec.routes of IP \"{}\": {error}", name(new)),
-            "give networks that are not within spec.node.internal of the IPBlock",
-        )),
+    let Err(error) = node.check_effective(routes, &in_block.subnet_cidrs()) else {
+        return Ok(Allowed::silently());
+    };
+    let problem = format!("spec.routes of IP \"{}\": {error}", name(new));
+    if stored {
+        return Ok(Allowed::silently().warning(Some(problem)));
     }
+    Err(Denial::new(
+        DenyReason::Invalid,
+        problem,
+        "give networks that are not within spec.node.internal of the IPBlock (left out: the ranges of RFC 1918 and \
+         RFC 6598, and the subnet)",
+    ))
 }
 
 /// Reads the spec with the same code as the controller.

@@ -10,8 +10,8 @@ use mooring_plan::objects::{BlockSpec, Namespaces};
 
 use super::snapshot::plan_block;
 use super::{Allowed, Change, Snapshot, Verdict};
+use crate::api::IpBlock;
 use crate::api::read::{UnreadableBlockSpec, block_spec, namespaces};
-use crate::api::{IpBlock, NodeSpec};
 
 /// Decides on the creation, update or deletion of an `IPBlock`.
 ///
@@ -66,12 +66,14 @@ fn named(old: Option<&IpBlock>, new: &IpBlock) -> Result<(), Denial> {
         check_namespaces(&called, allowed.into_iter().flatten().map(String::as_str))?;
     }
     if old.is_none_or(|old| old.spec.node != new.spec.node)
-        && let Some(Err(error)) = new.spec.node.as_ref().map(NodeSpec::check)
+        && let Some(node) = &new.spec.node
+        && let Err(error) = node.check(&new.subnet_cidrs())
     {
         return Err(Denial::new(
             DenyReason::Invalid,
             format!("spec.node of IPBlock \"{name}\": {error}"),
-            "correct it: routes are the networks of partners, internal networks are what they must not contain",
+            "correct it: routes are the networks of partners, and none is within spec.node.internal (left out: the \
+             ranges of RFC 1918 and RFC 6598, and the subnet)",
         ));
     }
     match new.node_labels() {
@@ -123,6 +125,7 @@ fn changed(old: &IpBlock, new: &IpBlock, snapshot: &Snapshot) -> Verdict {
     }
     Ok(Allowed::silently()
         .warning(useless(new, &range))
+        .warning(ineffective(new))
         .warning(narrowed(old, new, snapshot)))
 }
 
@@ -134,6 +137,15 @@ fn useless(block: &IpBlock, range: &BlockRange) -> Option<String> {
         "spec.excluded of IPBlock \"{}\" has {outside}, which is not in {range}",
         name(block)
     ))
+}
+
+/// The warning for a stored route that has no effect. A new one is refused.
+fn ineffective(block: &IpBlock) -> Option<String> {
+    let node = block.spec.node.as_ref()?;
+    let checked = node.check_effective(&node.routes, &block.subnet_cidrs());
+    checked
+        .err()
+        .map(|error| format!("spec.node of IPBlock \"{}\": {error}", name(block)))
 }
 
 /// The warning for a spec without `allowedNamespaces`, which allows no namespace.

@@ -168,25 +168,27 @@ impl NodeSpec {
         self.internal.as_ref().map(read).transpose()
     }
 
-    /// Checks each field, and the fields against each other.
+    /// Checks each field, and the fields against each other. `subnets` are the known CIDRs of the block's subnet.
     ///
     /// # Errors
     /// The first error.
-    pub fn check(&self) -> Result<(), NodeSpecError> {
+    pub fn check(&self, subnets: &[Ipv4Net]) -> Result<(), NodeSpecError> {
         self.check_networks()?;
+        self.check_effective(&self.routes, subnets)?;
         self.probe.as_ref().map_or(Ok(()), |probe| {
-            Ok(probe.check(&self.networks()?, &self.internal_or_default()?)?)
+            Ok(probe.check(&self.networks()?, &self.internal_or_default(subnets)?)?)
         })
     }
 
-    /// As `check`, without the probe.
+    /// As `check`, without the probe and without the default of `internal`: a block that was stored before the default
+    /// was checked stays valid.
     ///
     /// # Errors
     /// The first error.
     pub fn check_networks(&self) -> Result<(), NodeSpecError> {
         check_routes(&self.routes)?;
         few("internal", self.internal.as_ref().map_or(0, Vec::len))?;
-        self.check_not_internal(&self.routes)
+        outside(&self.routes, &self.internal()?.unwrap_or_default())
     }
 
     fn networks(&self) -> Result<Vec<Ipv4Net>, NodeSpecError> {
@@ -194,27 +196,38 @@ impl NodeSpec {
         self.routes.iter().map(read).collect()
     }
 
-    fn internal_or_default(&self) -> Result<Vec<Ipv4Net>, NodeSpecError> {
-        Ok(self.internal()?.unwrap_or_else(|| internal_by_default(&[])))
+    fn internal_or_default(&self, subnets: &[Ipv4Net]) -> Result<Vec<Ipv4Net>, NodeSpecError> {
+        Ok(self
+            .internal()?
+            .unwrap_or_else(|| internal_by_default(subnets)))
     }
 
-    /// Checks that routes, of the block or of an IP, do not lie within an internal network.
+    /// Checks that routes, of the block or of an IP, do not lie within an internal network. Such a route has no effect.
+    /// `subnets` are the known CIDRs of the block's subnet.
     ///
     /// # Errors
     /// The first route that does, or that cannot be parsed.
-    pub fn check_not_internal(&self, routes: &[Route]) -> Result<(), NodeSpecError> {
-        let internal = self.internal()?.unwrap_or_default();
-        for route in routes {
-            let (to, _) = route.parse()?;
-            if let Some(internal) = internal.iter().find(|internal| internal.contains(&to)) {
-                return Err(NodeSpecError::Internal {
-                    to,
-                    internal: *internal,
-                });
-            }
-        }
-        Ok(())
+    pub fn check_effective(
+        &self,
+        routes: &[Route],
+        subnets: &[Ipv4Net],
+    ) -> Result<(), NodeSpecError> {
+        outside(routes, &self.internal_or_default(subnets)?)
     }
+}
+
+/// Checks that no route lies within an internal network.
+fn outside(routes: &[Route], internal: &[Ipv4Net]) -> Result<(), NodeSpecError> {
+    for route in routes {
+        let (to, _) = route.parse()?;
+        if let Some(internal) = internal.iter().find(|internal| internal.contains(&to)) {
+            return Err(NodeSpecError::Internal {
+                to,
+                internal: *internal,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// The private ranges of RFC 1918 and RFC 6598, and the CIDRs of the subnet of the block.
@@ -254,14 +267,39 @@ mod tests {
     #[test]
     fn internal_networks_are_holes_in_routes_and_not_the_other_way_around() {
         assert_eq!(
-            spec(&[("0.0.0.0/0", None)], &["10.0.0.0/8"]).check(),
+            spec(&[("0.0.0.0/0", None)], &["10.0.0.0/8"]).check(&[]),
             Ok(())
         );
-        let error = spec(&[("10.1.0.0/16", None)], &["10.0.0.0/8"]).check();
+        let error = spec(&[("10.1.0.0/16", None)], &["10.0.0.0/8"]).check(&[]);
         assert!(
             matches!(error, Err(NodeSpecError::Internal { .. })),
             "{error:?}"
         );
+    }
+
+    #[test]
+    fn without_internal_networks_a_route_within_the_default_is_refused_where_it_is_new() {
+        let subnet: Ipv4Net = "203.0.113.0/24".parse().unwrap();
+        for (to, internal) in [
+            ("10.1.0.0/16", "10.0.0.0/8"),
+            ("172.16.0.0/12", "172.16.0.0/12"),
+            ("192.168.7.0/24", "192.168.0.0/16"),
+            ("100.64.1.0/24", "100.64.0.0/10"),
+            ("203.0.113.128/25", "203.0.113.0/24"),
+        ] {
+            let mut node = spec(&[(to, None)], &[]);
+            assert_eq!(node.check(&[subnet]), Ok(()), "no network is internal");
+            node.internal = None;
+            let error = NodeSpecError::Internal {
+                to: to.parse().unwrap(),
+                internal: internal.parse().unwrap(),
+            };
+            assert_eq!(node.check(&[subnet]), Err(error));
+            assert_eq!(node.check_networks(), Ok(()), "what is stored stays");
+        }
+        let mut everything = spec(&[("0.0.0.0/0", None)], &[]);
+        everything.internal = None;
+        assert_eq!(everything.check(&[subnet]), Ok(()));
     }
 
     #[test]
@@ -273,17 +311,17 @@ mod tests {
             ("198.51.100.0/24", Some("gateway")),
             ("198.51.100.0/24", Some("2001:db8::1")),
         ] {
-            assert!(spec(&[(to, via)], &[]).check().is_err(), "{to} {via:?}");
+            assert!(spec(&[(to, via)], &[]).check(&[]).is_err(), "{to} {via:?}");
         }
         let twice = spec(
             &[("0.0.0.0/0", None), ("0.0.0.0/0", Some("203.0.113.200"))],
             &[],
         );
-        assert!(matches!(twice.check(), Err(NodeSpecError::Twice(_))));
+        assert!(matches!(twice.check(&[]), Err(NodeSpecError::Twice(_))));
         let many: Vec<_> = (0..65).map(|at| format!("198.51.100.{at}/32")).collect();
         let many: Vec<_> = many.iter().map(|to| (to.as_str(), None)).collect();
         assert!(matches!(
-            spec(&many, &[]).check(),
+            spec(&many, &[]).check(&[]),
             Err(NodeSpecError::TooMany { .. })
         ));
     }

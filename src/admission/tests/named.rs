@@ -186,11 +186,11 @@ fn a_probe_whose_target_never_sees_the_address_is_refused() {
     let probed = |target: &str| {
         of_block(|block| {
             block.spec.node = Some(super::read(json!({
-                "routes": [{"to": "198.51.100.0/24"}], "probe": {"target": target},
+                "routes": [{"to": "203.0.113.0/24"}], "probe": {"target": target},
             })));
         })
     };
-    let (create, edit, _) = probed("198.51.100.7:7000");
+    let (create, edit, _) = probed("203.0.113.7:7000");
     assert!(create.is_ok() && edit.is_ok(), "{create:?} {edit:?}");
     refused_when_it_is_new(
         probed("192.0.2.7:7000"),
@@ -243,4 +243,47 @@ fn an_internal_route_is_refused_and_a_useless_one_warned_of() {
     warns(create, "IPBlock \"home\" has no spec.node");
     warns(edit, "IPBlock \"home\" has no spec.node");
     accepts_silently(later);
+}
+
+#[test]
+fn a_route_within_the_internal_networks_that_a_block_has_by_default_is_refused() {
+    let words = "the route to 10.1.0.0/16 is within the internal network 10.0.0.0/8";
+    let node = json!({"routes": [{"to": "10.1.0.0/16"}]});
+    let routed = of_block(|block| block.spec.node = Some(super::read(node.clone())));
+    // A person who changes another field learns of the stored route.
+    warns(routed.2.clone(), words);
+    refused_when_it_is_new(routed, words);
+    // A partner can be in a private range if the block says what is internal.
+    let node = json!({"routes": [{"to": "10.1.0.0/16"}], "internal": ["10.0.0.0/16"]});
+    let (create, edit, later) = of_block(|block| block.spec.node = Some(super::read(node.clone())));
+    assert!(create.is_ok() && edit.is_ok() && later.is_ok());
+}
+
+#[test]
+fn a_route_of_an_ip_within_the_default_of_its_block_is_refused() {
+    let mut home = block("home", "203.0.113.0/24");
+    home.spec.node = Some(super::read(json!({})));
+    let snapshot = super::snapshot_of([], [home]);
+    let plain = ip(
+        "partner-b",
+        "uid-b",
+        json!({"address": "203.0.113.8", "block": "home"}),
+        Value::Null,
+    );
+    let later = |ip: &mut Ip| ip.spec.reassign = true;
+    for (to, internal) in [
+        ("100.64.0.0/16", "100.64.0.0/10"),
+        ("203.0.113.64/26", "203.0.113.0/24"),
+    ] {
+        let partner = json!([{"to": to}]);
+        let routed = verdicts(
+            &plain,
+            |ip| ip.spec.routes = super::read(partner.clone()),
+            later,
+            |change| validate_ip(change, &snapshot),
+        );
+        let words = format!("the route to {to} is within the internal network {internal}");
+        warns(routed.2.clone(), &words);
+        refused_when_it_is_new(routed, &words);
+    }
 }
