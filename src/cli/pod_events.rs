@@ -51,9 +51,10 @@ fn start(client: Client, instance: String) -> Queue {
     let started = Instant::now();
     let mut poster = Poster::new(client, reporter, move || started.elapsed());
     tokio::spawn(async move {
-        while let Some(event) = events.recv().await {
-            if let Err(error) = poster.post(event).await {
-                tracing::warn!(error = chain(&error), "an Event was not posted");
+        while let Some(taken) = events.recv().await {
+            if let Err(error) = poster.post(&taken.event).await {
+                let again = error.is_temporary() && events.put_back(taken);
+                tracing::warn!(error = chain(&error), again, "an Event was not posted");
             }
         }
     });

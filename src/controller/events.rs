@@ -44,7 +44,7 @@ impl Events {
         } else {
             tracing::info!(reason, on, "{message}");
         }
-        if self.queue.put(event(notice)) == Put::Dropped {
+        if matches!(self.queue.put(event(notice)), Put::Dropped | Put::Displaces) {
             self.metrics.event_dropped();
         }
     }
@@ -116,13 +116,14 @@ impl Poster {
 
     /// Runs until the queue is closed and empty.
     pub(super) async fn run(mut self, mut queue: Waiting, requests: TaskTracker) {
-        while let Some(event) = queue.recv().await {
+        while let Some(taken) = queue.recv().await {
             if !queue.is_half_full() {
                 let _ = tokio::time::timeout(LONGEST_WAIT, requests.wait()).await;
             }
-            if let Err(error) = self.poster.post(event).await {
+            if let Err(error) = self.poster.post(&taken.event).await {
                 self.metrics.reconcile_error("Event");
-                tracing::warn!(error = chain(&error), "an Event was not posted");
+                let again = error.is_temporary() && queue.put_back(taken);
+                tracing::warn!(error = chain(&error), again, "an Event was not posted");
             }
         }
     }
@@ -141,7 +142,9 @@ mod tests {
     use tokio_util::task::TaskTracker;
 
     use super::{Clock, Events, LONGEST_WAIT, Metrics, Poster};
-    use crate::fake_api::api_server;
+    use crate::fake_api::{api_server, failure};
+
+    const MINUTE: Duration = Duration::from_mins(1);
 
     fn notice(ip: usize) -> Notice {
         Notice {
@@ -174,6 +177,58 @@ mod tests {
         poster.run(waiting, requests).await;
         let times = times.lock().unwrap();
         times.clone()
+    }
+
+    /// The codes that the API server answered to one Warning, one after the other, until it was posted or given up.
+    async fn answered(codes: &'static [u16]) -> Vec<u16> {
+        let answered = Arc::<Mutex<Vec<u16>>>::default();
+        let seen = Arc::clone(&answered);
+        let (answers, mut known) = tokio::sync::watch::channel(());
+        let client = api_server(move |_, _, event| {
+            let mut seen = seen.lock().unwrap();
+            let code = codes.get(seen.len()).copied().unwrap_or(201);
+            seen.push(code);
+            answers.send_replace(());
+            if code == 201 {
+                return (code, event);
+            }
+            failure(code)
+        });
+        let (queue, waiting) = Events::queue(Metrics::new());
+        queue.report(Notice {
+            reason: Reason::DriftRepaired,
+            ..notice(0)
+        });
+        let requests = TaskTracker::new();
+        requests.close();
+        let poster = Poster::new(
+            client,
+            "mooring-0".to_owned(),
+            Clock::start(),
+            Metrics::new(),
+        );
+        // The queue stays open, so that a Warning that was put back waits for its time.
+        let until_quiet =
+            async { while tokio::time::timeout(MINUTE, known.changed()).await.is_ok() {} };
+        tokio::select! {
+            () = poster.run(waiting, requests) => {}
+            () = until_quiet => {}
+        }
+        drop(queue);
+        let answered = answered.lock().unwrap();
+        answered.clone()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_warning_that_the_api_server_does_not_take_is_posted_again_at_most_twice() {
+        assert_eq!(answered(&[201]).await, [201]);
+        assert_eq!(answered(&[503, 429, 201]).await, [503, 429, 201]);
+        assert_eq!(answered(&[500, 500, 500, 201]).await, [500, 500, 500]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_warning_that_the_api_server_refuses_is_not_posted_again() {
+        assert_eq!(answered(&[403, 201]).await, [403]);
     }
 
     #[tokio::test(start_paused = true)]

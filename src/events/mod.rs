@@ -6,4 +6,4 @@ mod queue;
 
 pub use event::{NewEvent, Subject};
 pub use poster::{NotPosted, Poster, Reporter};
-pub use queue::{Put, Queue, Waiting};
+pub use queue::{Put, Queue, Taken, Waiting};

@@ -55,6 +55,18 @@ pub enum NotPosted {
 }
 
 impl NotPosted {
+    /// Whether a later attempt can succeed. False: the API server refused the Event itself.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::Api {
+                source: kube::Error::Api(status),
+                ..
+            } => status.code == 429 || status.code >= 500,
+            Self::Api { .. } | Self::Late { .. } => true,
+        }
+    }
+
     /// Whether the API server answered that there is no such Event.
     fn is_not_found(&self) -> bool {
         matches!(self, Self::Api { source: kube::Error::Api(status), .. } if status.code == 404)
@@ -148,22 +160,22 @@ impl Poster {
     ///
     /// # Errors
     /// The API server refused it, or did not answer.
-    pub async fn post(&mut self, event: NewEvent) -> Result<(), NotPosted> {
+    pub async fn post(&mut self, event: &NewEvent) -> Result<(), NotPosted> {
         let now = (self.clock)();
         self.remembered.forget_old(now);
-        let number = self.remembered.number(&event);
+        let number = self.remembered.number(event);
         let events = Api::namespaced(self.client.clone(), event.subject.event_namespace());
         if let Some(posted) = self.remembered.recent(number, now) {
             (posted.count, posted.last) = (posted.count.saturating_add(1), now);
-            match repeat(&events, &event, posted).await {
+            match repeat(&events, event, posted).await {
                 // It was deleted, for example after the `--event-ttl` of the API server: it becomes a new Event.
                 Err(error) if error.is_not_found() => {}
                 repeated => return repeated,
             }
         }
         let at = Timestamp::now();
-        let written = self.written(&event, at);
-        match within(&event, events.create(&PostParams::default(), &written)).await {
+        let written = self.written(event, at);
+        match within(event, events.create(&PostParams::default(), &written)).await {
             Ok(_) => {}
             // A namespace that is being deleted accepts no new objects, and its Events are deleted with it.
             Err(NotPosted::Api { source, .. }) if of_terminating_namespace(&source) => {

@@ -1,15 +1,23 @@
 //! The queue of Events that wait to be posted. While the API server is slow, Normal Events with the same object and
-//! reason replace each other: only the last one is posted.
+//! reason replace each other: only the last one is posted. A Warning is more important than any Normal Event, because
+//! it is not repeated while it stays true.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 use super::event::{NewEvent, Subject};
 
 /// The most Events that wait. It limits the memory while the API server does not answer.
 const WAITING: usize = 1024;
+/// How often a Warning that was not posted is put back.
+const RETURNS: u8 = 2;
+/// Wait before a Warning that was put back is given out again. Two such waits are longer than the usual restart of an API
+/// server.
+const RETURN_AFTER: Duration = Duration::from_secs(15);
 
 /// The result of [`Queue::put`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,8 +26,19 @@ pub enum Put {
     Waits,
     /// The Event waits, and replaces an earlier one, which is not posted.
     Replaces,
+    /// The Event waits. The queue is full, so that the oldest Normal Event is not posted.
+    Displaces,
     /// The Event is not posted, because the queue is full.
     Dropped,
+}
+
+/// An Event that was taken from the queue.
+#[derive(Debug)]
+pub struct Taken {
+    /// The Event.
+    pub event: NewEvent,
+    /// How often it was put back.
+    returns: u8,
 }
 
 /// The sending end of the queue.
@@ -35,6 +54,8 @@ pub struct Queue {
 pub struct Waiting {
     line: Arc<Mutex<Line>>,
     woken: mpsc::Receiver<()>,
+    /// Warnings that were put back, and when each is given out again, in order.
+    returned: VecDeque<(Instant, Taken)>,
 }
 
 /// The Events in order.
@@ -51,20 +72,33 @@ struct Line {
 impl Line {
     fn put(&mut self, event: NewEvent) -> Put {
         let key = merges(&event);
-        let earlier = key.as_ref().and_then(|key| self.normal.remove(key));
-        if let Some(earlier) = earlier {
+        let put = if let Some(earlier) = key.as_ref().and_then(|key| self.normal.remove(key)) {
             self.events.remove(&earlier);
-        } else if self.events.len() >= WAITING {
+            Put::Replaces
+        } else if self.events.len() < WAITING {
+            Put::Waits
+        } else if key.is_none() && self.drop_oldest_normal() {
+            Put::Displaces
+        } else {
             return Put::Dropped;
-        }
+        };
         // Add it at the end, because it happened after all Events that wait.
         self.normal.extend(key.map(|key| (key, self.next)));
         self.events.insert(self.next, event);
         self.next += 1;
-        match earlier {
-            Some(_) => Put::Replaces,
-            None => Put::Waits,
+        put
+    }
+
+    /// Returns false if there is no Normal Event.
+    fn drop_oldest_normal(&mut self) -> bool {
+        let Some(oldest) = self.normal.values().min().copied() else {
+            return false;
+        };
+        let dropped = self.events.remove(&oldest);
+        if let Some(key) = dropped.as_ref().and_then(merges) {
+            self.normal.remove(&key);
         }
+        true
     }
 
     fn take(&mut self) -> Option<NewEvent> {
@@ -94,16 +128,23 @@ impl Queue {
             line: Arc::clone(&line),
             wake,
         };
-        (queue, Waiting { line, woken })
+        let waiting = Waiting {
+            line,
+            woken,
+            returned: VecDeque::new(),
+        };
+        (queue, waiting)
     }
 
-    /// Queues an Event. It is dropped if the queue is full.
+    /// Queues an Event. If the queue is full, the oldest Normal Event is dropped for a Warning, and a Normal Event is
+    /// dropped itself.
     #[must_use]
     pub fn put(&self, event: NewEvent) -> Put {
         let (reason, on) = (event.reason, event.subject.to_string());
         let mut line = lock(&self.line);
         let put = line.put(event);
-        let first = put == Put::Dropped && !std::mem::replace(&mut line.dropping, true);
+        let drops = matches!(put, Put::Displaces | Put::Dropped);
+        let first = drops && !std::mem::replace(&mut line.dropping, true);
         drop(line);
         if first {
             tracing::warn!(
@@ -126,16 +167,53 @@ impl Waiting {
     }
 
     /// The next Event. None: all sending ends were dropped and the queue is empty.
-    pub async fn recv(&mut self) -> Option<NewEvent> {
+    pub async fn recv(&mut self) -> Option<Taken> {
         loop {
-            let next = lock(&self.line).take();
-            if next.is_some() {
-                return next;
+            let due = self.returned.front().map(|(due, _)| *due);
+            if due.is_some_and(|due| due <= Instant::now()) {
+                return self.returned();
             }
-            if self.woken.recv().await.is_none() {
-                return lock(&self.line).take();
+            if let Some(event) = self.take() {
+                return Some(event);
+            }
+            tokio::select! {
+                woken = self.woken.recv() => if woken.is_none() {
+                    // The process ends: nothing waits for its time any more.
+                    return self.take().or_else(|| self.returned());
+                },
+                () = until(due) => {}
             }
         }
+    }
+
+    /// Puts an Event back that was not posted, to be given out again later. Returns false if it is dropped: a Normal
+    /// Event, a Warning that was put back twice, and one for which there is no room.
+    pub fn put_back(&mut self, taken: Taken) -> bool {
+        let is_normal = merges(&taken.event).is_some();
+        if is_normal || taken.returns >= RETURNS || self.returned.len() >= WAITING {
+            return false;
+        }
+        let returns = taken.returns + 1;
+        let event = taken.event;
+        let due = Instant::now() + RETURN_AFTER;
+        self.returned.push_back((due, Taken { event, returns }));
+        true
+    }
+
+    fn take(&self) -> Option<Taken> {
+        let event = lock(&self.line).take()?;
+        Some(Taken { event, returns: 0 })
+    }
+
+    fn returned(&mut self) -> Option<Taken> {
+        self.returned.pop_front().map(|(_, taken)| taken)
+    }
+}
+
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due).await,
+        None => std::future::pending().await,
     }
 }
 

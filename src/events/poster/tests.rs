@@ -69,7 +69,7 @@ impl Pod {
             action: "Serve",
             note: note.to_owned(),
         };
-        self.poster.post(event).await
+        self.poster.post(&event).await
     }
 
     /// The note of each Event that was created, and the count that an Event was given.
