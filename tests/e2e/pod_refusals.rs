@@ -229,7 +229,14 @@ async fn marks_of_a_running_pod_are_protected(scene: &Scene) {
     let template = "put the annotation into the pod's template";
     let as_it_is = "leave it as it is";
     let label = |value: Value| json!({"metadata": {"labels": {IP: value}}});
-    let denied: [(Value, &[&str]); 6] = [
+    let only = "remove only annotation ip.wgtwo.com/ip";
+    let all = json!({"metadata": {"annotations": {IP: null, uid: null}, "labels": {IP: null}}});
+    let with_label = json!({"metadata": {"annotations": {IP: null}, "labels": {IP: null}}});
+    let with_uid = json!({"metadata": {"annotations": {IP: null, uid: null}}});
+    let denied: [(Value, &[&str]); 9] = [
+        (all, &["was removed", only]),
+        (with_label, &["label ip.wgtwo.com/ip", only]),
+        (with_uid, &[uid, only]),
         (
             marked(IP, other.name.as_str()),
             &["was changed from", &ip.name, &other.name, template],
