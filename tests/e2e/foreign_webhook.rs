@@ -1,4 +1,4 @@
-//! Another mutating webhook removes fields that a pod needs to get its address.
+//! Another mutating webhook removes fields that a pod needs to get its address, or adds the annotation too late.
 
 use std::sync::Arc;
 
@@ -20,6 +20,7 @@ use crate::harness::scene::Scene;
 scenes![
     shared mutations_that_another_webhook_removes_are_restored,
     shared a_pod_without_a_required_mutation_is_refused,
+    shared an_annotation_that_another_webhook_adds_too_late_is_refused,
 ];
 
 /// The patch that removes the field that the annotation `test.mooring/takes` of the pod names.
@@ -42,9 +43,21 @@ fn taken(pod: &Value) -> Value {
     if there { remove(path) } else { json!([]) }
 }
 
+/// The patch that adds our annotation with the value of the annotation `test.mooring/asks` of the pod.
+fn asked(pod: &Value) -> Option<Value> {
+    let annotations = &pod["metadata"]["annotations"];
+    let ip = annotations["test.mooring/asks"].as_str()?;
+    let path = "/metadata/annotations/ip.wgtwo.com~1ip";
+    annotations[IP]
+        .is_null()
+        .then(|| json!([{"op": "add", "path": path, "value": ip}]))
+}
+
 async fn review(body: Bytes) -> ([(&'static str, &'static str); 1], String) {
     let review: Value = serde_json::from_slice(&body).expect("the API server sends JSON");
-    let patch = taken(&review["request"]["object"]).to_string().into_bytes();
+    let pod = &review["request"]["object"];
+    let patch = asked(pod).unwrap_or_else(|| taken(pod));
+    let patch = patch.to_string().into_bytes();
     let answer = json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview",
         "response": {"uid": review["request"]["uid"], "allowed": true,
             "patchType": "JSONPatch", "patch": ByteString(patch)}});
@@ -182,6 +195,27 @@ async fn a_pod_without_a_required_mutation_is_refused(scene: &Scene) {
             "{message}"
         );
     }
+    let gone = format!("delete mutatingwebhookconfiguration {name}");
+    scene.kubectl(&gone).await.success();
+}
+
+async fn an_annotation_that_another_webhook_adds_too_late_is_refused(scene: &Scene) {
+    scene.block().await;
+    let ip = scene.ip("web", 10).await;
+    let port = serve(scene).await;
+    // Ours is called first, for pods with the annotation. The API server calls no webhook for the first time later.
+    let name = register(scene, port, "IfNeeded").await;
+    in_force(scene).await;
+    let asks = json!({"metadata": {"annotations": {IP: null, "test.mooring/asks": ip.name}}});
+    let said = scene
+        .would_create(&scene.pod_asking("web", "", &asks))
+        .await;
+    let message = said.rejected(&[
+        "was added after Mooring's mutating webhook was asked",
+        "put the annotation into the pod template",
+        "a name that sorts before",
+    ]);
+    assert!(!message.contains("lost"), "{message}");
     let gone = format!("delete mutatingwebhookconfiguration {name}");
     scene.kubectl(&gone).await.success();
 }

@@ -44,6 +44,15 @@ fn label<'a>(pod: &'a Pod, key: &str) -> Option<&'a str> {
     pod.metadata.labels.as_ref()?.get(key).map(String::as_str)
 }
 
+fn has_gate(pod: &Pod) -> bool {
+    let gates = pod
+        .spec
+        .as_ref()
+        .and_then(|spec| spec.readiness_gates.as_ref());
+    let mut gates = gates.into_iter().flatten();
+    gates.any(|gate| gate.condition_type == names::ATTACHED_GATE)
+}
+
 /// The name or address of the `IP` that the pod asks for.
 #[must_use]
 pub fn asks_for(pod: &Pod) -> Option<&str> {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::nodes::{is_empty, node_labels, terms};
 use super::resolve::Resolved;
-use super::{annotation, label};
+use super::{annotation, has_gate, label};
 use crate::admission::Settings;
 use crate::api::{IpBlock, names};
 
@@ -83,22 +83,16 @@ fn ip_uid(pod: &Pod, uid: &str) -> Vec<PatchOperation> {
 }
 
 fn readiness_gate(pod: &Pod) -> Vec<PatchOperation> {
-    let gate = json!({ "conditionType": names::ATTACHED_GATE });
-    match pod
-        .spec
-        .as_ref()
-        .and_then(|spec| spec.readiness_gates.as_ref())
-    {
-        None => vec![add(["spec", "readinessGates"], json!([gate]))],
-        Some(gates)
-            if gates
-                .iter()
-                .any(|gate| gate.condition_type == names::ATTACHED_GATE) =>
-        {
-            Vec::new()
-        }
-        Some(_) => vec![add(["spec", "readinessGates", "-"], gate)],
+    if has_gate(pod) {
+        return Vec::new();
     }
+    let gate = json!({ "conditionType": names::ATTACHED_GATE });
+    let spec = pod.spec.as_ref();
+    vec![if spec.is_some_and(|spec| spec.readiness_gates.is_some()) {
+        add(["spec", "readinessGates", "-"], gate)
+    } else {
+        add(["spec", "readinessGates"], json!([gate]))
+    }]
 }
 
 /// The label requirements for the nodes of the block.

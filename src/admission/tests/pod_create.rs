@@ -15,7 +15,7 @@ pub fn mutate(pod: &Pod, snapshot: &Snapshot) -> Verdict {
     mutate_pod(pod, "shop", snapshot, Settings::default())
 }
 
-fn validate(pod: &Pod, snapshot: &Snapshot) -> Verdict {
+pub fn validate(pod: &Pod, snapshot: &Snapshot) -> Verdict {
     validate_pod(
         &Change::Create(pod.clone()),
         "shop",
