@@ -94,7 +94,7 @@ fn routed(old: Option<&Ip>, new: &Ip, block: &str, snapshot: &Snapshot) -> Verdi
     if stored {
         return Ok(Allowed::silently().warning(Some(problem)));
     }
-    Err(Denial::new(
+    Err(Denial::from_others(
         DenyReason::Invalid,
         problem,
         "give networks that are not within spec.node.internal of the IPBlock (left out: the ranges of RFC 1918 and \

@@ -3,12 +3,13 @@
 
 use serde_json::{Value, json};
 
+use super::http::{Scripted, post, review, webhook};
 use super::pod_create::mutate;
 use super::{accepts, accepts_silently, block, held, ip, office, pod, rejects, warns};
 use crate::admission::ip::validate_ip;
 use crate::admission::ipblock::validate_ipblock;
 use crate::admission::pod::validate_pod;
-use crate::admission::{Allowed, Change, Settings, Verdict};
+use crate::admission::{Allowed, Change, Settings, Snapshot, Verdict};
 use crate::api::{Ip, IpBlock};
 
 fn named(names: &[&str]) -> Vec<String> {
@@ -199,6 +200,37 @@ fn a_probe_whose_target_never_sees_the_address_is_refused() {
     refused_when_it_is_new(
         probed("10.1.2.3:7000"),
         "probe.target 10.1.2.3 is within the internal network 10.0.0.0/8",
+    );
+}
+
+/// Rule: R8.23.
+#[tokio::test]
+async fn a_route_is_refused_only_by_the_present_networks_of_its_block() {
+    let within = |internal: Value| {
+        let mut home = block("home", "203.0.113.0/24");
+        home.spec.node = Some(super::read(json!({ "internal": internal })));
+        super::snapshot_of([], [home])
+    };
+    let (stale, present) = (
+        within(json!(["198.51.100.0/24"])),
+        within(json!(["10.0.0.0/8"])),
+    );
+    let spec =
+        json!({"address": "203.0.113.8", "block": "home", "routes": [{"to": "198.51.100.0/24"}]});
+    let new = review(&ip("partner-b", "uid-b", spec, Value::Null));
+    let asked = async |cached: &Snapshot, fresh: &Snapshot| {
+        let source = Scripted::new(cached.clone(), Some(fresh.clone()));
+        let (router, _) = webhook(source);
+        let (_, body) = post(&router, "/validate/ip", new.clone()).await;
+        let answer: Value = serde_json::from_slice(&body).unwrap();
+        answer["response"].clone()
+    };
+    assert_eq!(asked(&stale, &present).await["allowed"], true);
+    let refused = asked(&stale, &stale).await;
+    let message = refused["status"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("is within the internal network 198.51.100.0/24"),
+        "{message}"
     );
 }
 
