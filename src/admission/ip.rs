@@ -8,7 +8,7 @@ use mooring_plan::objects::{DesiredIp, Namespaces};
 
 use super::{Allowed, Change, KnownIp, Snapshot, Verdict};
 use crate::api::read::{UnreadableSpec, desired, desired_address};
-use crate::api::{Ip, IpSpec, check_routes};
+use crate::api::{Ip, IpSpec, IpStatus, check_routes};
 
 /// Decides on the creation, update or deletion of an `IP`.
 ///
@@ -180,25 +180,40 @@ fn changed(old: &Ip, new: &Ip, snapshot: &Snapshot) -> Verdict {
     let Some(reserved_in) = status.block.as_deref().filter(|_| status.claimed) else {
         return Ok(routed);
     };
-    let holder = status.pod.as_deref().unwrap_or_default();
     if block.name.as_str() != reserved_in {
-        return Err(Denial::from_others(
-            DenyReason::Forbidden,
-            format!(
-                "IP \"{}\" is held by pod {holder} in IPBlock \"{reserved_in}\" and cannot go to IPBlock \"{}\"",
-                name(new),
-                block.name
-            ),
-            "delete the pod or remove its annotation ip.wgtwo.com/ip first, or create another IP",
-        ));
+        return Err(stays(name(new), status, reserved_in, block.name.as_str()));
     }
     Ok(routed.warning(exchange(new, desired.address)))
 }
 
-/// The warning for a pod whose address is edited.
+/// The refusal to let a claimed IP go to another block.
+fn stays(ip: &str, status: &IpStatus, reserved_in: &str, block: &str) -> Denial {
+    let (what, way_out) = if status.is_detaching() {
+        let address = status.address.as_deref().unwrap_or_default();
+        (
+            format!(
+                "IP \"{ip}\" cannot go to IPBlock \"{block}\" yet, because its address {address} is still being \
+                 detached (see its conditions)"
+            ),
+            "try again when CLAIMED is false in the output of kubectl get ips, or create another IP",
+        )
+    } else {
+        let holder = status.pod.as_deref().unwrap_or_default();
+        (
+            format!(
+                "IP \"{ip}\" is held by pod {holder} in IPBlock \"{reserved_in}\" and cannot go to IPBlock \"{block}\""
+            ),
+            "delete the pod or remove its annotation ip.wgtwo.com/ip first, or create another IP",
+        )
+    };
+    Denial::from_others(DenyReason::Forbidden, what, way_out)
+}
+
+/// The warning for a pod whose address is edited. There is none while the address is being detached: no pod is to keep
+/// it.
 fn exchange(ip: &Ip, desired: Option<Address>) -> Option<String> {
     let (status, from, to) = (ip.status.as_ref()?, ip.reserved_address()?, desired?);
-    (from != to).then(|| {
+    (from != to && !status.is_detaching()).then(|| {
         format!(
             "{from} will be unassigned from pod {} and replaced by {to}: connections over {from} break, and the pod \
              is NotReady meanwhile",
@@ -209,7 +224,14 @@ fn exchange(ip: &Ip, desired: Option<Address>) -> Option<String> {
 
 fn leaving(ip: &Ip) -> Option<String> {
     let holder = ip.holder()?;
-    let address = ip.status.as_ref()?.address.as_deref().unwrap_or_default();
+    let status = ip.status.as_ref()?;
+    let address = status.address.as_deref().unwrap_or_default();
+    if status.is_detaching() {
+        return Some(format!(
+            "IP \"{}\" stays until its address {address} is detached (see its conditions)",
+            name(ip)
+        ));
+    }
     Some(format!(
         "IP \"{}\" is held by pod {holder}: address {address} will be unassigned, and the pod becomes NotReady",
         name(ip)

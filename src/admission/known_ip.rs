@@ -32,6 +32,8 @@ pub struct KnownIp {
     pub reserved_in: Option<BlockName>,
     /// The pod that holds the address. None: no pod holds it.
     pub holder: Option<PodKey>,
+    /// Whether the address is being detached from the holder, which can be gone.
+    pub detaching: bool,
 }
 
 impl KnownIp {
@@ -57,6 +59,7 @@ impl KnownIp {
             reserved: status.reserved_address(),
             reserved_in: status.block.as_deref().map(BlockName::from),
             holder: status.holder(),
+            detaching: status.is_detaching(),
         }
     }
 

@@ -295,6 +295,16 @@ impl IpStatus {
         PodKey::parse(pod)
     }
 
+    /// Whether the address is being detached from the pod that `pod` names. That pod can be gone.
+    #[must_use]
+    pub const fn is_detaching(&self) -> bool {
+        self.claimed
+            && !self.assigned
+            && self.node.is_none()
+            && self.instance_id.is_none()
+            && self.network_interface_id.is_none()
+    }
+
     /// The id of the present claim. None: there is no claim. A claim that was written before ids existed has the id 0.
     #[must_use]
     pub fn present_claim(&self) -> Option<String> {

@@ -132,9 +132,15 @@ fn granted(pod: &Pod, namespace: &str, resolved: &Resolved<'_>) -> String {
     )
 }
 
-/// The warning that the pod has to wait, because another pod holds the address.
+/// The warning that the pod has to wait, because another pod holds or held the address.
 fn held(resolved: &Resolved<'_>) -> Option<String> {
     let holder = resolved.ip.holder.as_ref()?;
+    if resolved.ip.detaching {
+        return Some(format!(
+            "the address of IP \"{}\" is still being detached (see its conditions): this pod gets it after that",
+            resolved.ip_name()
+        ));
+    }
     Some(format!(
         "IP \"{}\" is held by pod {holder}: this pod is ready once that one has handed it over or is gone",
         resolved.ip_name()

@@ -4,7 +4,8 @@ use mooring_plan::admission::address::Parent;
 use serde_json::{Value, json};
 
 use super::{
-    accepts_silently, block, held, ip, office, partner_a, read, rejects, snapshot_of, warns,
+    accepts, accepts_silently, block, detaching, held, ip, office, partner_a, read, rejects,
+    snapshot_of, warns,
 };
 use crate::admission::ip::{address_wanted, validate_ip};
 use crate::admission::{Change, Snapshot, Verdict};
@@ -243,6 +244,32 @@ fn deleting_a_held_ip_names_the_pod() {
         "is held by pod shop/web: address 203.0.113.7 will be unassigned, and the pod becomes NotReady",
     );
     accepts_silently(validate_ip(&Change::Delete(partner_a()), &office()));
+}
+
+fn edit_while_detaching(new: Ip) -> Verdict {
+    let old = detaching("203.0.113.7");
+    validate_ip(&Change::Update { old, new }, &two_blocks())
+}
+
+#[test]
+fn an_address_that_is_being_detached_changes_its_block_later() {
+    let said = rejects(
+        edit_while_detaching(detaching("198.51.100.8")),
+        "IP \"partner-a\" cannot go to IPBlock \"home\" yet, because its address 203.0.113.7 is still being detached",
+    );
+    assert!(said.contains("try again when CLAIMED is false"), "{said}");
+    // The pod is gone: nothing can be done about it.
+    assert!(!said.contains("shop/web"), "{said}");
+}
+
+#[test]
+fn a_pod_that_is_gone_is_not_warned_of() {
+    accepts_silently(edit_while_detaching(detaching("203.0.113.8")));
+    let gone = validate_ip(&Change::Delete(detaching("203.0.113.7")), &office());
+    let warnings = accepts(gone).warnings;
+    let said =
+        "IP \"partner-a\" stays until its address 203.0.113.7 is detached (see its conditions)";
+    assert_eq!(warnings, [said]);
 }
 
 #[test]

@@ -75,6 +75,13 @@ fn held(address: &str) -> Ip {
     ip("partner-a", "uid-a", json!({"address": address}), status)
 }
 
+/// An `IP` whose pod is gone and whose address is not detached yet. It asks for this address.
+fn detaching(address: &str) -> Ip {
+    let status = json!({"address": "203.0.113.7", "block": "office", "claimed": true, "pod": "shop/web", "podUID": "u",
+        "previous": [{"address": "203.0.113.7", "networkInterfaceID": "eni-1"}]});
+    ip("partner-a", "uid-a", json!({"address": address}), status)
+}
+
 fn snapshot_of(
     ips: impl IntoIterator<Item = Ip>,
     blocks: impl IntoIterator<Item = IpBlock>,

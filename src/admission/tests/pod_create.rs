@@ -5,8 +5,8 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
 use super::{
-    accepts, accepts_silently, asking, block, ip, office, partner_a, pod, read, rejects,
-    snapshot_of, warns,
+    accepts, accepts_silently, asking, block, detaching, held, ip, office, partner_a, pod, read,
+    rejects, snapshot_of, warns,
 };
 use crate::admission::pod::{mutate_pod, validate_pod};
 use crate::admission::{Change, Settings, Snapshot, Verdict};
@@ -237,18 +237,14 @@ fn a_copied_pods_uid_is_replaced() {
 
 #[test]
 fn a_present_holder_is_named_in_a_warning() {
-    let held = json!({"address": "203.0.113.7", "block": "office", "claimed": true, "pod": "shop/old", "podUID": "u"});
-    let held = ip(
-        "partner-a",
-        "uid-a",
-        json!({"address": "203.0.113.7"}),
-        held,
-    );
-    let snapshot = snapshot_of([held], [block("office", "203.0.113.0/24")]);
+    let of = |ip| snapshot_of([ip], [block("office", "203.0.113.0/24")]);
     warns(
-        mutate(&asking(json!({})), &snapshot),
-        "is held by pod shop/old",
+        mutate(&asking(json!({})), &of(held("203.0.113.7"))),
+        "is held by pod shop/web",
     );
+    let gone = mutate(&asking(json!({})), &of(detaching("203.0.113.7")));
+    let said = "the address of IP \"partner-a\" is still being detached (see its conditions): this pod gets it after that";
+    assert_eq!(accepts(gone).warnings, [said]);
 }
 
 #[test]

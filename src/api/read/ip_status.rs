@@ -112,7 +112,7 @@ fn claim(status: &api::IpStatus) -> Result<Option<Claim>, Problem> {
         &status.network_interface_id,
         status.assigned,
     ) {
-        (None, None, None, false) => ClaimPhase::Detaching,
+        _ if status.is_detaching() => ClaimPhase::Detaching,
         (Some(node), Some(instance), Some(interface), assigned) => {
             let place = InterfaceRef {
                 interface: InterfaceId::from(interface.as_str()),
