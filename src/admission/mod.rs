@@ -36,18 +36,11 @@ pub use server::{ConnectionLimit, End, serve};
 pub use snapshot::{BoundNode, Snapshot};
 pub use verdict::{Allowed, Verdict};
 
-/// The configuration of the admission plugins of the API server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Settings {
-    /// `--default-not-ready-toleration-seconds` of kube-apiserver (default 300): a toleration with this
-    /// duration comes from the plugin, not from the user.
-    pub default_toleration_seconds: i64,
-}
+use mooring_plan::admission::tolerations::Defaults;
 
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            default_toleration_seconds: 300,
-        }
-    }
+/// The configuration of the admission plugins of the API server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// A toleration with one of these durations comes from the plugin `DefaultTolerationSeconds`, not from the user.
+    pub default_tolerations: Defaults,
 }

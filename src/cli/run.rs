@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{ArgAction, Args as ClapArgs, value_parser};
+use mooring_plan::admission::tolerations::Defaults;
 use mooring_plan::buckets::Budget;
 use mooring_plan::lease::Timings;
 use rustls::crypto::aws_lc_rs;
@@ -88,6 +89,13 @@ pub struct Args {
         default_value_t = 300
     )]
     default_toleration_seconds: u32,
+    /// Value of --default-unreachable-toleration-seconds of the API server
+    #[arg(
+        long,
+        env = "MOORING_DEFAULT_UNREACHABLE_TOLERATION_SECONDS",
+        default_value_t = 300
+    )]
+    default_unreachable_toleration_seconds: u32,
     /// Format of the log
     #[arg(long, env = "MOORING_LOG_FORMAT", value_enum, default_value_t)]
     log_format: LogFormat,
@@ -222,7 +230,10 @@ async fn webhook(
     let router = admission::router(Webhook {
         source: KubeReader::new(clients.general.clone(), caches.clone()),
         settings: admission::Settings {
-            default_toleration_seconds: args.default_toleration_seconds.into(),
+            default_tolerations: Defaults {
+                not_ready: args.default_toleration_seconds.into(),
+                unreachable: args.default_unreachable_toleration_seconds.into(),
+            },
         },
         authorize_use: args.authorize.trusted(),
         metrics: metrics.clone(),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use mooring_plan::admission::placement::{Compare, Requirement, Term, excluded_label};
-use mooring_plan::admission::tolerations::{KEYS, Toleration};
+use mooring_plan::admission::tolerations::{Defaults, NOT_READY, Toleration, UNREACHABLE};
 
 fn labels(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     let owned = pairs
@@ -73,15 +73,15 @@ fn one_matching_term_is_enough_and_must_match_completely() {
 #[test]
 fn only_the_exact_default_toleration_is_not_of_the_user() {
     let plugins = Toleration {
-        key: Some(KEYS[0]),
+        key: Some(NOT_READY),
         operator: Some("Exists"),
         value: None,
         effect: Some("NoExecute"),
         seconds: Some(300),
     };
-    let of = |toleration: Toleration<'_>| toleration.is_the_plugins(300);
+    let of = |toleration: Toleration<'_>| toleration.is_the_plugins(Defaults::default());
     assert!(of(plugins));
-    let key = Some(KEYS[1]);
+    let key = Some(UNREACHABLE);
     let value = Some("");
     assert!(of(Toleration {
         key,

@@ -186,11 +186,9 @@ fn failover(pod: &Pod, block: &IpBlock, settings: Settings) -> Vec<PatchOperatio
             effect: toleration.effect.as_deref(),
             seconds: toleration.toleration_seconds,
         };
-        toleration.is_the_plugins(settings.default_toleration_seconds)
+        toleration.is_the_plugins(settings.default_tolerations)
+            && toleration.seconds != i64::try_from(seconds).ok()
     };
-    if i64::try_from(seconds) == Ok(settings.default_toleration_seconds) {
-        return Vec::new();
-    }
     let found = tolerations
         .iter()
         .enumerate()

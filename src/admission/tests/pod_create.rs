@@ -2,6 +2,7 @@
 
 use json_patch::Patch;
 use k8s_openapi::api::core::v1::Pod;
+use mooring_plan::admission::tolerations::Defaults;
 use serde_json::{Value, json};
 
 use super::{
@@ -28,11 +29,17 @@ fn patch(pod: &Pod, snapshot: &Snapshot) -> Value {
     serde_json::to_value(accepts(mutate(pod, snapshot)).patch).unwrap()
 }
 
-pub fn patched(pod: &Pod, snapshot: &Snapshot) -> Pod {
+/// The pod with the changes of this verdict.
+fn applied(pod: &Pod, verdict: Verdict) -> Pod {
     let mut object = serde_json::to_value(pod).unwrap();
-    let patch: Patch = serde_json::from_value(patch(pod, snapshot)).unwrap();
+    let patch = serde_json::to_value(accepts(verdict).patch).unwrap();
+    let patch: Patch = serde_json::from_value(patch).unwrap();
     json_patch::patch(&mut object, &patch).unwrap();
     read(object)
+}
+
+pub fn patched(pod: &Pod, snapshot: &Snapshot) -> Pod {
+    applied(pod, mutate(pod, snapshot))
 }
 
 const LABEL: &str = "/metadata/labels/ip.wgtwo.com~1ip";
@@ -191,6 +198,34 @@ fn only_the_plugins_tolerations_become_failover_after() {
             &json!({"op": "replace", "path": "/spec/tolerations/1/tolerationSeconds", "value": 30}),
         ]
     );
+}
+
+#[test]
+fn each_toleration_is_compared_with_its_own_default() {
+    let settings = Settings {
+        default_tolerations: Defaults {
+            not_ready: 300,
+            unreachable: 60,
+        },
+    };
+    let seconds = |given: [i64; 2], failover_after: &str| {
+        let mut office = block("office", "203.0.113.0/24");
+        office.spec.failover_after = failover_after.to_owned();
+        let pod = asking(json!({"tolerations": [
+            toleration("node.kubernetes.io/not-ready", Some(given[0])),
+            toleration("node.kubernetes.io/unreachable", Some(given[1])),
+        ]}));
+        let snapshot = snapshot_of([partner_a()], [office]);
+        let verdict = mutate_pod(&pod, "shop", &snapshot, settings);
+        let tolerations = applied(&pod, verdict).spec.unwrap().tolerations.unwrap();
+        [0, 1].map(|index: usize| tolerations[index].toleration_seconds.unwrap())
+    };
+    assert_eq!(seconds([300, 60], "30s"), [30, 30]);
+    // Equal to the default of the other key: it belongs to the user.
+    assert_eq!(seconds([60, 300], "30s"), [60, 300]);
+    // One of the defaults is what the block asks for.
+    assert_eq!(seconds([300, 60], "60s"), [60, 60]);
+    assert_eq!(seconds([300, 60], "300s"), [300, 300]);
 }
 
 #[test]
