@@ -30,6 +30,7 @@ mod unreadable;
 mod verification;
 mod waiting_pods;
 mod waits;
+mod without_ip;
 mod workload;
 mod world;
 
@@ -50,8 +51,8 @@ use crate::step::{Decision, Read, Step};
 use crate::time::Instant;
 
 impl Facts {
-    /// The next step for an IP. No step until every kind was listed once: an object that is not known yet is not
-    /// necessarily gone.
+    /// The next step for an IP, or for the pods that ask for an IP that is gone. No step until every kind was listed
+    /// once: an object that is not known yet is not necessarily gone.
     #[must_use]
     pub fn decide(&self, name: &IpName, now: Instant) -> Decision {
         if !self.synced() {
@@ -60,7 +61,7 @@ impl Facts {
         if let Some(ip) = self.unreadable.get(name) {
             return self.unreadable(ip, now);
         }
-        World::of(self, name, now).map_or_else(Decision::default, |world| plan(&world))
+        World::of(self, name, now).map_or_else(|| self.without_ip(name, now), |world| plan(&world))
     }
 }
 
@@ -106,11 +107,7 @@ pub fn plan(world: &World<'_>) -> Decision {
         }
         new
     });
-    let (step, again) = match next {
-        Next::Do(step, at) => (Some(step), at),
-        Next::At(at) => (None, Some(at)),
-        Next::Idle => (None, None),
-    };
+    let (step, again) = next.into_parts();
     Decision {
         step,
         again,

@@ -29,6 +29,7 @@ mod sets;
 mod subnet;
 #[cfg(feature = "timestamps")]
 mod timestamps;
+mod without_ip;
 
 pub use affected::Affected;
 pub(crate) use answered::Answered;
@@ -36,6 +37,7 @@ pub use bounds::Contradiction;
 use boxed_map::BoxedMap;
 pub(crate) use claims_begun::ClaimBegun;
 pub use fact::{CallError, Fact, Kind, WriteOutcome, Written};
+use failures::Failures;
 pub(crate) use failures::HEALTHY_ATTACH;
 pub(crate) use immovable::Immovable;
 pub(crate) use impaired::Impaired;
@@ -115,6 +117,8 @@ pub struct Facts {
     /// Types whose limits EC2 did not return.
     pub(crate) limits_unanswered: BTreeMap<InstanceType, LimitUnanswered>,
     pub(crate) memory: BoxedMap<IpName, Memory>,
+    /// The failed steps of names that pods ask for and no IP has.
+    pub(crate) without_ip: BTreeMap<IpName, Failures>,
     /// IPs that a quorum read did not find, and when. A watch that lags can still show them.
     pub(crate) missed: BTreeMap<IpName, Instant>,
     /// Nodes that are gone, and since when.
@@ -209,6 +213,7 @@ impl Facts {
             limits: BTreeMap::new(),
             limits_unanswered: BTreeMap::new(),
             memory: BoxedMap::default(),
+            without_ip: BTreeMap::new(),
             missed: BTreeMap::new(),
             lost_nodes: BTreeMap::new(),
             reads: Reads::default(),

@@ -66,7 +66,7 @@ reasons! {
     ClaimedByOther;
     /// Pods of several Deployments wait for the addresses of each other.
     Deadlock;
-    /// The pod was admitted for an earlier IP of the same name.
+    /// The pod was admitted for an IP that does not exist any more; another of the same name can exist.
     StalePod;
     /// The new pod of a rollout waits for the address.
     HandoverWaiting;

@@ -13,7 +13,7 @@ async fn an_ip_is_deleted_only_when_its_address_is_detached(scene: &Scene) {
     let ip = scene.attached_pod().await;
     scene.delete("IP", &ip.name).await;
     scene.expect_gone(&ip).await;
-    scene.expect_gate_closed("web", "IPDeleted").await;
+    scene.expect_gate_closed("web", "StalePod").await;
     // The order: the address leaves the interface, then the reservation is deleted, then the IP.
     let mut audit = scene.audit();
     audit.retain(|event| event.by_mooring() && event.is_write() && event.subresource.is_empty());
@@ -85,7 +85,7 @@ async fn a_recreated_ip_is_another_ip(scene: &Scene) {
             async || scene.get("IP", &ip.name).await.is_none(),
         )
         .await;
-    scene.expect_gate_closed("web", "IPDeleted").await;
+    scene.expect_gate_closed("web", "StalePod").await;
     // Created at once, while the garbage collector may still process the dependents of the first IP.
     let again = scene.ip("web", 10).await;
     let second = scene.get("IP", &again.name).await.expect("it is reserved");

@@ -119,7 +119,7 @@ async fn two_active_leaders_attach_move_and_delete_like_one(scene: &Scene) {
     scene.expect_attached(&two.ip, &pod).await;
     scene.delete("IP", &two.ip.name).await;
     scene.expect_gone(&two.ip).await;
-    scene.expect_gate_closed(&pod, "IPDeleted").await;
+    scene.expect_gate_closed(&pod, "StalePod").await;
     scene.pass_over_refused().await;
 }
 

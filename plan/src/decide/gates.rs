@@ -13,6 +13,9 @@ use crate::objects::{Claim, ClaimPhase, Pod};
 use crate::reason::Reason;
 use crate::step::{GateWrite, Read, Write};
 
+/// A readiness gate cannot be removed from the spec of a pod: `True` with this message lets the pod become ready.
+const NO_ADDRESS: &str = "the annotation was removed: the pod asks for no address";
+
 impl<'a> World<'a> {
     /// The next write of `False` to a loser, which must be done before EC2 is called for this claim.
     ///
@@ -129,7 +132,6 @@ impl<'a> World<'a> {
     }
 
     fn not_requested(&self, key: &PodKey, uid: &PodUid) -> Next {
-        // A readiness gate cannot be removed from the spec of a pod: `True` lets the pod become ready.
         Next::write(Write::Gate(GateWrite {
             pod: key.clone(),
             uid: uid.clone(),
@@ -137,7 +139,7 @@ impl<'a> World<'a> {
             status: true,
             shown: self.shown_gate(uid),
             reason: Reason::NotRequested,
-            message: "the annotation was removed: the pod asks for no address".to_string(),
+            message: NO_ADDRESS.to_string(),
             denied_at: Some(self.ip.version),
         }))
     }
@@ -217,24 +219,41 @@ impl<'a> World<'a> {
     /// Releases admitted pods whose annotation was removed: sets their gate to `True`, so that they can be ready, then
     /// removes the label. The label is last, so that the watch still shows the pod after a crash (R4.5, R8.12).
     pub(crate) fn release_unannotated(&self, holder: Option<&Claim>) -> Next {
-        let left = self.pods().map(|seen| &seen.pod).find(|pod| {
-            !pod.annotated
-                && pod.ip.is_some()
-                && pod.deleting.is_none()
-                && holder.is_none_or(|claim| claim.uid != pod.uid)
-        });
-        let Some(pod) = left else { return Next::Idle };
-        let reported = pod
-            .gate
-            .as_ref()
-            .is_some_and(|gate| gate.reason == Reason::NotRequested.as_str());
-        if pod.gated && !reported {
-            return self.not_requested(&pod.key, &pod.uid);
-        }
-        Next::write(Write::Label {
+        let others = self.pods().map(|seen| &seen.pod);
+        let mut others = others.filter(|pod| holder.is_none_or(|claim| claim.uid != pod.uid));
+        let next = others.find_map(|pod| release(pod, None, Some(self.ip.version)));
+        next.map_or(Next::Idle, Next::write)
+    }
+}
+
+/// The next write that releases a pod; None: it has the annotation, was not admitted, or is being deleted.
+pub(super) fn release(
+    pod: &Pod,
+    version: Option<ResourceVersion>,
+    denied_at: Option<ResourceVersion>,
+) -> Option<Write> {
+    if pod.annotated || pod.ip.is_none() || pod.deleting.is_some() {
+        return None;
+    }
+    let reported = pod
+        .gate
+        .as_ref()
+        .is_some_and(|gate| gate.reason == Reason::NotRequested.as_str());
+    if !pod.gated || reported {
+        return Some(Write::Label {
             pod: pod.key.clone(),
             uid: pod.uid.clone(),
             ip: None,
-        })
+        });
     }
+    Some(Write::Gate(GateWrite {
+        pod: pod.key.clone(),
+        uid: pod.uid.clone(),
+        version,
+        status: true,
+        shown: pod.gate_status(),
+        reason: Reason::NotRequested,
+        message: NO_ADDRESS.to_string(),
+        denied_at,
+    }))
 }

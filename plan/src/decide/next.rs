@@ -39,6 +39,15 @@ impl Next {
         }
     }
 
+    /// The step, and when to decide again.
+    pub(crate) fn into_parts(self) -> (Option<Step>, Option<Instant>) {
+        match self {
+            Self::Do(step, at) => (Some(step), at),
+            Self::At(at) => (None, Some(at)),
+            Self::Idle => (None, None),
+        }
+    }
+
     /// `self` if it is a step, else `other`. Of two times, the earlier one counts.
     pub(crate) fn or(self, other: impl FnOnce() -> Self) -> Self {
         match self {

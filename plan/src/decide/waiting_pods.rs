@@ -14,7 +14,7 @@ use crate::time::Instant;
 
 /// True if the gate of the pod already has this reason. `MovedTo` counts as `ClaimedByOther`: a pod that lost the
 /// address got that reason.
-fn gives_reason(pod: &Pod, reason: Reason) -> bool {
+pub(super) fn gives_reason(pod: &Pod, reason: Reason) -> bool {
     let moved = reason == Reason::ClaimedByOther;
     pod.gate.as_ref().is_some_and(|gate| {
         !gate.status

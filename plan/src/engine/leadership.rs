@@ -25,6 +25,7 @@ impl Engine {
             self.facts.lead_begins(now);
             self.list_ips(now);
             self.queue.extend(self.facts.ip_names());
+            self.queue.extend(self.facts.names_without_ip());
             self.mark_affected(None);
         } else {
             self.failovers.clear();

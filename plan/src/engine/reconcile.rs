@@ -56,9 +56,9 @@ impl Engine {
         }
         // This is first because the code below removes the failover of an IP that is gone.
         self.follow_failover(ip, now);
+        // Pods can still ask for an IP that is gone.
         if !self.facts.knows(ip) {
             self.forget(ip);
-            return Reconciled::Nothing;
         }
         let decision = self.facts.decide(ip, now);
         self.post_new(decision.notices, now);

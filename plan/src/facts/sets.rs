@@ -76,6 +76,10 @@ impl<K: Ord, V: Ord> Sets<K, V> {
         self.0.get(key).into_iter().flat_map(Entries::iter)
     }
 
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &K> {
+        self.0.keys()
+    }
+
     pub(crate) fn count(&self, key: &K) -> usize {
         match self.0.get(key) {
             None => 0,
@@ -119,6 +123,7 @@ mod tests {
                     without.insert(*key, *value);
                 }
             }
+            prop_assert!(sets.keys().eq(without.keys()));
             prop_assert_eq!(sets, without);
         }
     }

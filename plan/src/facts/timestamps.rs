@@ -83,6 +83,8 @@ impl Facts {
             refusals.for_each(|refusals| change(&mut refusals.last));
             memory.failures.each_moment(change);
         }
+        let without_ip = self.without_ip.values_mut();
+        without_ip.for_each(|failures| failures.each_moment(change));
     }
 
     /// The moments for which only their age matters.

@@ -21,6 +21,8 @@ const ADDRESSES: [&str; 3] = ["203.0.113.10", "203.0.113.20", "203.0.113.30"];
 #[derive(Clone, Debug)]
 pub enum Event {
     PodComes(&'static str, &'static str, &'static str, u8),
+    PodIsPending(&'static str, &'static str),
+    PodIsBound(&'static str, &'static str),
     PodIsReady(&'static str),
     PodIsDeleted(&'static str),
     PodGoes(&'static str),
@@ -76,6 +78,8 @@ pub fn event() -> impl Strategy<Value = Event> {
     let kind = select(vec![Kind::Pod, Kind::Node, Kind::Reservation]);
     let pods = prop_oneof![
         8 => (pod(), node(), ip(), 0..4u8).prop_map(|(p, n, i, r)| E::PodComes(p, n, i, r)),
+        1 => (pod(), ip()).prop_map(|(p, i)| E::PodIsPending(p, i)),
+        2 => (pod(), node()).prop_map(|(p, n)| E::PodIsBound(p, n)),
         4 => pod().prop_map(E::PodIsReady),
         4 => pod().prop_map(E::PodIsDeleted),
         4 => pod().prop_map(E::PodGoes),
@@ -139,6 +143,14 @@ pub fn happen(sim: &mut Sim, event: &Event) {
                 }
             }
         }
+        Event::PodIsPending(pod, ip) => {
+            if !sim.has_pod(pod) && sim.has_ip(ip) {
+                let _ = sim.pod(pod).asks(ip);
+            }
+        }
+        Event::PodIsBound(pod, node) => sim.change_pod(pod, |pod| {
+            pod.node.get_or_insert_with(|| node.into());
+        }),
         Event::PodIsReady(pod) => sim.containers_ready(pod),
         Event::PodIsDeleted(pod) => sim.delete_pod(pod),
         Event::PodGoes(pod) => sim.remove_pod(pod),

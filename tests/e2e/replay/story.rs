@@ -167,7 +167,7 @@ impl Story {
             Self::IpDeleted => {
                 expect_free(lot, &ip.address).await;
                 scene.expect_gone(&ip).await;
-                scene.expect_gate_closed(app, "IPDeleted").await;
+                scene.expect_gate_closed(app, "StalePod").await;
             }
             Self::TakeFrom => {
                 expect_on(lot, &ip, app, &lot.here.interfaces[0]).await;

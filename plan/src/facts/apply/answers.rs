@@ -22,6 +22,7 @@ impl Facts {
         begun: Instant,
         now: Instant,
     ) -> Affected {
+        self.wrote_without_ip(name, &write, &outcome, now);
         let ip = self.ips.get(name);
         let known = ip.map(|ip| ip.version);
         let names = |uid: &PodUid| ip.is_some_and(|ip| ip.names_pod(uid));

@@ -26,6 +26,7 @@ impl Facts {
         }
         let known = before.filter(|before| before.uid == ip.uid);
         let missed = self.missed.remove(&ip.name).is_some();
+        self.without_ip.remove(&ip.name);
         let memory = self.memory.get_or_default(ip.name.clone());
         if known.is_none() {
             // Earlier reads of this name are about another IP. A lagging watch can also show an earlier IP after a
@@ -104,6 +105,7 @@ impl Facts {
         // Also an IP that was never readable waits before a failed write is repeated.
         let memory = self.memory.get_or_default(name.clone());
         memory.failures.end_backoff(now);
+        self.without_ip.remove(&name);
         self.unreadable.insert(name.clone(), ip);
         Affected::One(name)
     }

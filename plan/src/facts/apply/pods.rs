@@ -94,6 +94,9 @@ impl Facts {
         if let Some(memory) = self.memory.get_mut(&label) {
             memory.failures.end_backoff(now);
         }
+        if let Some(failures) = self.without_ip.get_mut(&label) {
+            failures.end_backoff(now);
+        }
         Affected::of(affected)
     }
 
@@ -124,6 +127,9 @@ impl Facts {
         self.pods_of.remove(ip, uid);
         if let Some(memory) = self.memory.get_mut(ip) {
             memory.denied.retain(|(pod, _)| pod != uid);
+        }
+        if self.pods_of.count(ip) == 0 {
+            self.without_ip.remove(ip);
         }
     }
 }

@@ -63,6 +63,7 @@ impl Facts {
                 affected = self.lose_ip(&name, now);
                 // A watch that lags can show it again, in any earlier state.
                 self.missed.insert(name.clone(), now);
+                self.read_without_ip(&name);
                 self.reads.ips.insert(name, Answered::new(begun, None));
             }
             Fact::IpRead(name, None) => {
@@ -119,6 +120,7 @@ impl Facts {
                 outcome,
             } => {
                 self.ownerless_unread(&read, now);
+                self.unread_without_ip(&name, &read, outcome, now);
                 if let Some(memory) = self.memory.get_mut(&name) {
                     memory
                         .failures

@@ -60,7 +60,7 @@ impl Controller {
         self.idle
             .retain(|name, _| Some(name) != asked && !affected.contains(name));
         for (name, before) in idle_ips {
-            if affected.contains(&name) || !self.facts().knows(&name) {
+            if affected.contains(&name) {
                 continue;
             }
             let after = self.facts().decide(&name, now);
@@ -109,10 +109,12 @@ impl Controller {
 
     /// The IPs that need no step now, up to a number that is enough for the check.
     fn idle_ips(&self, asked: Option<&IpName>, now: Instant) -> Vec<(IpName, Decision)> {
-        let others = self.facts().ip_names().filter(|name| Some(*name) != asked);
-        let decisions = others
-            .take(8)
-            .map(|name| (name.clone(), self.facts().decide(name, now)));
+        let names = self.names().into_iter();
+        let others = names.filter(|name| Some(name) != asked);
+        let decisions = others.take(8).map(|name| {
+            let decision = self.facts().decide(&name, now);
+            (name, decision)
+        });
         decisions
             .filter(|(_, decision)| decision.step.is_none())
             .collect()

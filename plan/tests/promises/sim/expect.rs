@@ -28,6 +28,28 @@ impl Sim {
         if let Err(why) = goal.check() {
             panic!("{why}\n{}", self.story());
         }
+        self.expect_no_pod_to_wait_for_a_gone_ip();
+    }
+
+    /// Every pod of an IP that does not exist has the reason, or is released.
+    fn expect_no_pod_to_wait_for_a_gone_ip(&self) {
+        let gone = |name: &IpName| !self.kube.ips.contains_key(name);
+        let pods = self.kube.pods.values();
+        let pods =
+            pods.filter(|pod| pod.deleting.is_none() && pod.label.as_ref().is_some_and(gone));
+        for pod in pods {
+            if !pod.annotated {
+                assert_eq!(
+                    pod.ip,
+                    None,
+                    "{} keeps its label\n{}",
+                    pod.key,
+                    self.story()
+                );
+            } else if pod.gated && pod.node.is_some() && !pod.ended {
+                self.expect_denied(&pod.key.name, Reason::StalePod);
+            }
+        }
     }
 
     /// The address is on the node of the pod and recorded, and only the gate of this pod is `True`.

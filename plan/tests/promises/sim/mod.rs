@@ -122,6 +122,15 @@ impl Controller {
         self.engine.facts()
     }
 
+    /// The names that are decided: of all IPs, and of IPs that are gone and that pods ask for.
+    pub fn names(&self) -> Vec<IpName> {
+        let names = self.facts().ip_names();
+        names
+            .chain(self.facts().names_without_ip())
+            .cloned()
+            .collect()
+    }
+
     pub fn facts_mut(&mut self) -> &mut Facts {
         self.engine.facts_mut()
     }

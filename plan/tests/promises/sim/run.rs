@@ -17,11 +17,7 @@ impl Sim {
         self.tell(controller);
         self.block_steps(controller);
         let nodes_again = self.node_steps(controller);
-        let names: Vec<IpName> = self.controllers[controller]
-            .facts()
-            .ip_names()
-            .cloned()
-            .collect();
+        let names = self.controllers[controller].names();
         let mut again: Option<Instant> = nodes_again;
         for name in names {
             let asked = &mut self.controllers[controller];
@@ -151,9 +147,10 @@ impl Sim {
         self.tell(controller);
         self.block_steps(controller);
         let facts = self.controllers[controller].facts();
-        facts.ip_names().find_map(|name| {
-            let step = facts.decide(name, self.now).step?;
-            Some((name.clone(), step))
+        let mut names = self.controllers[controller].names().into_iter();
+        names.find_map(|name| {
+            let step = facts.decide(&name, self.now).step?;
+            Some((name, step))
         })
     }
 }
