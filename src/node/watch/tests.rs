@@ -97,7 +97,7 @@ async fn after_a_read_without_an_answer_the_ip_of_a_waiting_pod_is_read_again() 
     let waiting = Pod {
         name: "shop/web".to_owned(),
         wants: "partner".to_owned(),
-        address: None,
+        addresses: Vec::new(),
         host_network: false,
     };
     let (mut known, mut published) = known();
