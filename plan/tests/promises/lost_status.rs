@@ -61,7 +61,7 @@ fn the_pod_is_denied_before_the_ip_is_deleted() {
     sim.settle();
     assert!(is_denial(first_change(&sim)), "{}", sim.story());
     sim.expect_gone("partner");
-    sim.expect_denied("a", Reason::IPDeleted);
+    sim.expect_denied("a", Reason::StalePod);
 }
 
 #[test]
