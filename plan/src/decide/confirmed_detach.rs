@@ -2,14 +2,12 @@
 //! answered that it does not have it.
 //! Rules: R5.18 to R5.20.
 
-use alloc::format;
-
-use super::conditions::{Attachment, Trouble};
+use super::conditions::Attachment;
+use super::trouble::no_block;
 use super::{Next, World};
 use crate::address::Address;
 use crate::ec2::LATE_CALL;
 use crate::names::InterfaceId;
-use crate::reason::Reason;
 use crate::step::Call;
 use crate::time::Instant;
 
@@ -54,8 +52,8 @@ impl World<'_> {
             return Ok(());
         }
         let held = status.claim.is_some();
-        if self.spec().is_none() && !held {
-            return Err(self.nothing_to_ask());
+        if let Some(trouble) = no_block(self).filter(|_| !held) {
+            return Err(self.write_conditions(Err(trouble), &Attachment::Unclaimed));
         }
         let location = self.locate(address);
         if !location.fresh {
@@ -120,16 +118,5 @@ impl World<'_> {
             .map(|reservation| reservation.address)
             .filter(|address| Some(*address) != status.address)
             .find_map(|address| self.confirm_unassigned(address).err())
-    }
-
-    /// The block is gone, so no inventory of its subnet is taken: reports that.
-    fn nothing_to_ask(&self) -> Next {
-        let block = self.ip.status.block.as_ref();
-        let message = format!(
-            "block {} is gone, so that nothing can be asked of EC2: create it again",
-            block.map_or("", |block| block.as_str())
-        );
-        let trouble = Trouble::new(Reason::BlockMissing, message);
-        self.write_conditions(Err(trouble), &Attachment::Unclaimed)
     }
 }

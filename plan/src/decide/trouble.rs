@@ -46,21 +46,44 @@ pub(crate) fn first_do(
     }
 }
 
-/// The location of the address is not known: waits for an inventory. If EC2 serves none, this is reported.
+/// The location of the address is not known: waits for an inventory. If none can come, this is reported.
 pub(crate) fn unseen(
     world: &World<'_>,
     reserved: Result<(), Trouble>,
     notices: &mut Notices,
 ) -> Next {
     let soon = world.soon();
-    let why = world.subnet().and_then(SubnetFacts::unserved);
-    let Some(trouble) = why.map(|outcome| not_served(Action::DescribeInterfaces, outcome)) else {
+    let Some(trouble) = no_block(world).or_else(|| unserved(world)) else {
         return soon;
     };
     notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
     world
         .write_conditions(reserved, &Attachment::Kept(trouble))
         .or(|| soon)
+}
+
+/// The trouble if EC2 serves no inventory.
+fn unserved(world: &World<'_>) -> Option<Trouble> {
+    let outcome = world.subnet().and_then(SubnetFacts::unserved)?;
+    Some(not_served(Action::DescribeInterfaces, outcome))
+}
+
+/// The trouble if the block is gone or cannot be read: then no inventory of its subnet is taken.
+pub(crate) fn no_block(world: &World<'_>) -> Option<Trouble> {
+    let message = match world.block.map(|block| (&block.name, &block.spec)) {
+        Some((_, Ok(_))) => return None,
+        Some((name, Err(why))) => format!(
+            "block {name} cannot be read ({why}), so that nothing can be asked of EC2: correct it"
+        ),
+        None => {
+            let name = world.ip.status.block.as_ref();
+            format!(
+                "block {} is gone, so that nothing can be asked of EC2: create it again",
+                name.map_or("", |name| name.as_str())
+            )
+        }
+    };
+    Some(Trouble::new(Reason::BlockMissing, message))
 }
 
 /// The trouble of an outage of this action.

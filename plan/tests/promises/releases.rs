@@ -143,6 +143,31 @@ fn a_deletion_without_its_block_waits_with_a_reason() {
 }
 
 #[test]
+fn a_claim_and_a_detach_without_their_block_say_so() {
+    for step in [StatusWrite::Claim, StatusWrite::Detach] {
+        let mut sim = world();
+        sim.pod("a").on("n1");
+        if step == StatusWrite::Detach {
+            sim.settle();
+            goes(&mut sim, "a");
+        }
+        sim.step_until(status_write(step));
+        let blocks = std::mem::take(&mut sim.kube.blocks);
+        sim.kube.bump();
+        sim.wait(Duration::from_secs(5));
+        sim.expect_reason("partner", Reason::BlockMissing);
+        sim.expect_event("IP partner", Reason::BlockMissing);
+        sim.kube.blocks = blocks;
+        sim.kube.bump();
+        sim.settle();
+        match step {
+            StatusWrite::Claim => sim.expect_attached("partner", "a"),
+            _ => sim.expect_free("partner"),
+        }
+    }
+}
+
+#[test]
 fn a_missing_address_is_unassigned_from_previous_places() {
     let mut sim = attached();
     sim.next_revision("b", "n2", 2);
