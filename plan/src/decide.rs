@@ -21,6 +21,7 @@ mod places;
 mod programming;
 mod recorded;
 mod refused;
+mod refused_writes;
 mod reserve;
 mod successor;
 mod take_from;
@@ -43,6 +44,8 @@ pub(crate) use trouble::not_permitted;
 pub use world::World;
 
 use alloc::vec::Vec;
+
+use conditions::Trouble;
 
 use crate::facts::Facts;
 use crate::names::IpName;
@@ -95,9 +98,17 @@ pub fn plan(world: &World<'_>) -> Decision {
     };
     let next = next.no_later_than(&world.unseen_holder());
     // Also while this IP waits: pods without the annotation are released, and waiting pods get the reason.
-    let next = next.or(|| world.release_unannotated(world.ip.status.claim.as_ref()));
-    let next =
-        wait_out(world, next, &mut notices).or(|| world.report_to_waiting_pods(&mut notices));
+    let (next, refusal) = wait_out(world, next, &mut notices);
+    let next = next
+        .or(|| {
+            // What a stale IP says of its holder can be wrong.
+            if world.memory.stale {
+                return Next::Idle;
+            }
+            world.release_unannotated(world.ip.status.claim.as_ref())
+        })
+        .or(|| world.report_to_waiting_pods(refusal.as_ref(), &mut notices));
+    notices.extend(world.refusals());
     // Two causes can lead to the same notice.
     let mut reported: Notices = Vec::new();
     notices.retain(|notice| {
@@ -115,20 +126,22 @@ pub fn plan(world: &World<'_>) -> Decision {
     }
 }
 
-/// Applies backoff and outages: returns the step, or the time at which it may be done.
-fn wait_out(world: &World<'_>, next: Next, notices: &mut Notices) -> Next {
-    let Next::Do(step, at) = next else {
-        return next;
+/// Applies backoff and outages: returns the step, or the time at which it may be done. Also returns why the API server
+/// refuses it; then nothing of this IP goes on that needs it.
+fn wait_out(world: &World<'_>, next: Next, notices: &mut Notices) -> (Next, Option<Trouble>) {
+    let refusal = world.refusal(&next);
+    let of_status = refused_writes::is_of_status(&next);
+    let call = match &next {
+        Next::Do(Step::Call(call), _) => Some(call.action()),
+        _ => None,
     };
-    let mut due = world.memory.failures.due(&step, world.now);
-    if let Step::Call(call) = &step {
-        due = due.max(world.outage_until(call.action()));
-        if due.is_some() {
-            notices.extend(trouble::throttled(world, call.action()));
-        }
+    let next = world.unless_it_waits(next);
+    if let (Some(action), Next::At(_)) = (call, &next) {
+        notices.extend(trouble::throttled(world, action));
     }
-    match due {
-        None => Next::Do(step, at),
-        Some(due) => Next::At(at.map_or(due, |at| at.min(due))),
-    }
+    let next = match &refusal {
+        Some(trouble) if !of_status => next.or(|| world.report_refusal(trouble)),
+        _ => next,
+    };
+    (next, refusal)
 }

@@ -12,6 +12,7 @@ mod bounds;
 mod boxed_map;
 mod claims_begun;
 mod fact;
+mod failed_writes;
 mod failures;
 mod immovable;
 mod impaired;

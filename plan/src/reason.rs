@@ -62,6 +62,8 @@ reasons! {
     TakeFromUnused;
     /// An IAM action is not permitted, or EC2 accepts no credentials.
     AccessDenied;
+    /// The API server refuses a write of Mooring.
+    WriteRefused;
     /// Another pod holds the address.
     ClaimedByOther;
     /// Pods of several Deployments wait for the addresses of each other.

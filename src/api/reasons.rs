@@ -33,6 +33,7 @@ pub const fn event_type(reason: Reason) -> &'static str {
         | Reason::DriftRepaired
         | Reason::TakeFromUnused
         | Reason::AccessDenied
+        | Reason::WriteRefused
         | Reason::ClaimedByOther
         | Reason::HandoverWaiting
         | Reason::NotProgrammed

@@ -139,7 +139,15 @@ impl<'a> World<'a> {
             if self.asked(uid, REPLICA_SETS_AGE) {
                 return Choice::Take(candidates.swap_remove(0));
             }
-            return Choice::None(Next::read(ask));
+            // If the read fails again and again, the oldest pod gets the address as after any other wait.
+            let due = oldest.seen.max(self.unheld_since()).plus(CHOICE_TIMEOUT);
+            return match self.unless_it_waits(Next::read(ask)) {
+                Next::At(_) if self.now >= due => Choice::Take(candidates.swap_remove(0)),
+                next => Choice::None(match next {
+                    Next::At(at) => Next::At(at.min(due)),
+                    step => step,
+                }),
+            };
         };
         let Some(deployment) = set.deployment.clone() else {
             return Choice::Take(candidates.swap_remove(0));
@@ -201,7 +209,8 @@ impl<'a> World<'a> {
             let read = self.unread_set(&seen.pod, REPLICA_SETS_AGE_FREE)?;
             matches!(self.placement(&seen.pod), Err(Ineligible::Unscheduled)).then_some(read)
         });
-        unread.next().map_or(Next::Idle, Next::read)
+        let read = unread.next().map(Next::read);
+        read.map_or(Next::Idle, |read| self.unless_it_waits(read))
     }
 
     /// The read of the `ReplicaSet` of the pod. None if the known answer is new enough for a free address, or if a read

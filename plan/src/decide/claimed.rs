@@ -4,8 +4,8 @@
 use alloc::format;
 
 use super::conditions::{Attachment, Trouble, build};
-use super::edit::trouble_of;
 use super::refused::{give_up, refused_for_good};
+use super::reserve::Unreserved;
 use super::trouble::{call_or_report, first_do, foreign, previous_full, unseen};
 use super::{Next, Notices, World};
 use crate::cloud::Reassign;
@@ -40,14 +40,28 @@ fn on_its_way(
     holder: &Pod,
     notices: &mut Notices,
 ) -> Next {
-    let reserved = match world
-        .edited_while_held(holder, claim, target)
-        .map_err(trouble_of)
-    {
-        Ok(()) => Ok(()),
-        Err(Ok(trouble)) => Err(trouble),
-        Err(Err(next)) => return next,
+    let edited = match world.edited_while_held(holder, claim, target) {
+        // The edit follows at once: the old address is not attached before it.
+        Err(Unreserved::Do(wait @ Next::At(_))) => return wait,
+        edited => edited,
     };
+    match world.trouble_of(edited) {
+        Ok((reserved, later)) => {
+            to_place(world, claim, target, holder, reserved, notices).no_later_than(&later)
+        }
+        Err(next) => next,
+    }
+}
+
+/// Brings the address to its place.
+fn to_place(
+    world: &World<'_>,
+    claim: &Claim,
+    target: &Target,
+    holder: &Pod,
+    reserved: Result<(), Trouble>,
+    notices: &mut Notices,
+) -> Next {
     if let Some(next) = refused_for_good(world, claim, target, notices) {
         return next;
     }
@@ -144,6 +158,7 @@ pub(crate) fn elsewhere(
             }
             // The holder has no place for the address. A rollout can still continue.
             let handover = super::recorded::hand_over(world, claim, holder, notices);
+            let handover = world.unless_it_waits(handover);
             if matches!(handover, Next::Do(..)) {
                 return handover;
             }

@@ -188,6 +188,7 @@ impl World<'_> {
             conditions,
             ..status.clone()
         };
-        self.write_status(StatusWrite::Conditions, status)
+        // Nothing depends on this write: what is decided after it does not wait with it (R5.34).
+        self.unless_it_waits(self.write_status(StatusWrite::Conditions, status))
     }
 }

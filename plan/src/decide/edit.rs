@@ -4,12 +4,16 @@
 use alloc::format;
 
 use super::conditions::{Attachment, Trouble, build, claimed};
+use super::refused_writes::is_of_status;
 use super::reserve::Unreserved;
-use super::{Next, World};
+use super::trouble::{failing_call, unserved};
+use super::{Next, Notices, World};
 use crate::address::Address;
 use crate::facts::SubnetFacts;
 use crate::names::InterfaceId;
-use crate::objects::{Block, BlockSpec, Claim, ClaimPhase, IpStatus, Pod, Previous, Target};
+use crate::objects::{
+    Block, BlockSpec, Claim, ClaimPhase, IpStatus, Pod, Previous, Reservation, Target,
+};
 use crate::reason::Reason;
 use crate::step::{Read, StatusWrite, Write};
 
@@ -135,7 +139,10 @@ impl World<'_> {
         let begun = begun.map(|inventory| inventory.begun);
         let looked = begun > self.memory.edit_seen;
         if !(location.fresh && looked) {
-            return Err(Unreserved::Do(self.soon()));
+            return Err(match unserved(self) {
+                Some(trouble) => Unreserved::Trouble(trouble, self.soon()),
+                None => Unreserved::Do(self.soon()),
+            });
         }
         let foreign = location.on.filter(|on| !self.explained(new, on));
         if let Some(on) = foreign.as_ref().filter(|on| !self.may_take_from(new, on)) {
@@ -191,34 +198,68 @@ impl World<'_> {
 
     /// Detaches and releases addresses that are still reserved for this IP but are not in its status any more (R2.18,
     /// R2.21). The new address of an edit is not one of them.
-    pub(crate) fn drop_stale(&self) -> Next {
+    pub(crate) fn drop_stale(&self, notices: &mut Notices) -> Next {
         let desired = self.other_address();
         // An allocation chooses one of the reservations, and another leader can be writing it to the status now.
         if self.ip.status.address.is_none() && desired.is_none() {
             return Next::Idle;
         }
-        let stale = self.own_reservations().find(|reservation| {
+        let stale = self.own_reservations().filter(|reservation| {
             Some(reservation.address) != self.ip.status.address
                 && Some(reservation.address) != desired
         });
-        match stale {
-            None => Next::Idle,
-            Some(reservation) => match self.confirm_unassigned_for_good(reservation.address) {
-                // Another leader can have written this address to the status since.
-                Ok(()) if self.read_ip(&self.ip.name).is_none() => {
-                    Next::read(Read::Ip(self.ip.name.clone()))
-                }
-                Ok(()) => Next::write(Write::Release(reservation.clone())),
-                Err(next) => next,
-            },
+        let mut next = Next::Idle;
+        for reservation in stale {
+            next = next.or(|| {
+                let step = self.drop_reservation(reservation);
+                notices.extend(failing_call(self, &step));
+                self.unless_it_waits(step)
+            });
+        }
+        next
+    }
+
+    fn drop_reservation(&self, reservation: &Reservation) -> Next {
+        let release = Next::write(Write::Release(reservation.clone()));
+        // While the write waits, nothing is read for it.
+        if let wait @ Next::At(_) = self.unless_it_waits(release.clone()) {
+            return wait;
+        }
+        match self.confirm_unassigned_for_good(reservation.address) {
+            // Another leader can have written this address to the status since.
+            Ok(()) if self.read_ip(&self.ip.name).is_none() => {
+                Next::read(Read::Ip(self.ip.name.clone()))
+            }
+            Ok(()) => release,
+            Err(next) => next,
         }
     }
-}
 
-/// The trouble of an edit that must wait, or the step that must be done first.
-pub(crate) fn trouble_of(unreserved: Unreserved) -> Result<Trouble, Next> {
-    match unreserved {
-        Unreserved::Trouble(trouble, _) => Ok(trouble),
-        Unreserved::Do(next) => Err(next),
+    /// An edit whose write the API server refuses waits as for any other trouble.
+    pub(crate) fn edit_unless_refused(&self, unreserved: Unreserved) -> Unreserved {
+        let Unreserved::Do(next) = unreserved else {
+            return unreserved;
+        };
+        match self.refusal(&next).filter(|_| !is_of_status(&next)) {
+            Some(trouble) => Unreserved::Trouble(trouble, self.unless_it_waits(next)),
+            None => Unreserved::Do(next),
+        }
+    }
+
+    /// Why the reservation or an edit of a held address must wait, and when to look again. What is done for the holder
+    /// goes on. `Err`: the step that must be done first.
+    pub(crate) fn trouble_of(
+        &self,
+        edited: Result<(), Unreserved>,
+    ) -> Result<(Result<(), Trouble>, Next), Next> {
+        match edited.map_err(|unreserved| self.edit_unless_refused(unreserved)) {
+            Ok(()) => Ok((Ok(()), Next::Idle)),
+            Err(Unreserved::Trouble(trouble, later)) => Ok((Err(trouble), later)),
+            Err(Unreserved::Do(next)) if is_of_status(&next) => Err(next),
+            Err(Unreserved::Do(next)) => match self.unless_it_waits(next) {
+                step @ Next::Do(..) => Err(step),
+                later => Ok((Ok(()), later)),
+            },
+        }
     }
 }

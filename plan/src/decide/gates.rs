@@ -153,6 +153,12 @@ impl<'a> World<'a> {
         if self.waits_for_node(claim).is_some() {
             return Next::Idle;
         }
+        // While the write waits, nothing is read for it.
+        if let wait @ Next::At(_) =
+            self.unless_it_waits(self.write_gate_true(pod, pod.version, claim))
+        {
+            return wait;
+        }
         if let Some(version) = self.unchanged_since_record(pod) {
             return self.write_gate_true(pod, version, claim);
         }
@@ -220,9 +226,12 @@ impl<'a> World<'a> {
     /// removes the label. The label is last, so that the watch still shows the pod after a crash (R4.5, R8.12).
     pub(crate) fn release_unannotated(&self, holder: Option<&Claim>) -> Next {
         let others = self.pods().map(|seen| &seen.pod);
-        let mut others = others.filter(|pod| holder.is_none_or(|claim| claim.uid != pod.uid));
-        let next = others.find_map(|pod| release(pod, None, Some(self.ip.version)));
-        next.map_or(Next::Idle, Next::write)
+        let others = others.filter(|pod| holder.is_none_or(|claim| claim.uid != pod.uid));
+        let mut next = Next::Idle;
+        for write in others.filter_map(|pod| release(pod, None, Some(self.ip.version))) {
+            next = next.or(|| self.unless_it_waits(Next::write(write)));
+        }
+        next
     }
 }
 

@@ -24,6 +24,8 @@ pub(crate) enum Holder<'a> {
     Ended,
     /// Its annotation was removed.
     NotRequested,
+    /// It keeps the address, and its label is to be put back with this write.
+    Unlabelled(&'a Pod, Next),
     /// Not known: this must be done first.
     Ask(Next),
 }
@@ -57,11 +59,12 @@ impl<'a> World<'a> {
             Some(pod) if !labelled(pod) => {
                 // Another client removed or changed the label. Without it the watch does not show this pod, or shows it
                 // for another IP.
-                Holder::Ask(Next::write(Write::Label {
+                let put_back = Next::write(Write::Label {
                     pod: pod.key.clone(),
                     uid: pod.uid.clone(),
                     ip: Some(self.ip.name.clone()),
-                }))
+                });
+                Holder::Unlabelled(pod, put_back)
             }
             Some(pod) => Holder::Keeps(pod),
         }

@@ -3,9 +3,9 @@
 
 use super::choose::Choice;
 use super::conditions::Attachment;
-use super::edit::trouble_of;
 use super::holder::{Failover, Holder};
 use super::refused::wait_for_permission;
+use super::reserve::Unreserved;
 use super::trouble::{foreign, previous_full};
 use super::unclaimed::announce;
 use super::world::on_pod;
@@ -40,28 +40,29 @@ fn kept(
     if let Some(next) = drifted(world, holder, target, notices) {
         return next;
     }
-    let reserved = match kept_or_edited(world, holder, claim, target) {
-        Ok(()) => Ok(()),
-        Err(Ok(trouble)) => {
-            notices.extend(announce(world, &trouble));
-            Err(trouble)
-        }
-        Err(Err(next)) => return next,
+    let edited = kept_or_edited(world, holder, claim, target);
+    let (reserved, later) = match world.trouble_of(edited) {
+        Ok(waits) => waits,
+        Err(next) => return next,
     };
+    if let Err(trouble) = &reserved {
+        notices.extend(announce(world, trouble));
+    }
     if let Some(next) = world.close_other_gates(Some(claim)) {
         return next;
     }
     notices.extend(world.not_programmed(holder, claim, target));
     notices.extend(world.verification(claim, target));
     world
-        .open_gate(holder, claim)
-        .or(|| hand_over(world, claim, holder, notices))
+        .unless_it_waits(world.open_gate(holder, claim))
+        .or(|| world.unless_it_waits(hand_over(world, claim, holder, notices)))
         // The annotation was used or was not needed. `previous`, which is not trimmed yet, shows which of the two.
-        .or(|| world.remove_unneeded_take_from())
-        .or(|| world.drop_stale())
+        .or(|| world.unless_it_waits(world.remove_unneeded_take_from()))
+        .or(|| world.drop_stale(notices))
         .or(|| world.release_unannotated(Some(claim)))
         .or(|| world.write_conditions(reserved, &Attachment::There(target)))
         .or(|| world.waits_for_node(claim).unwrap_or(Next::Idle))
+        .no_later_than(&later)
 }
 
 /// Repairs the reservation, and carries out an edit of the address.
@@ -70,13 +71,11 @@ fn kept_or_edited(
     holder: &Pod,
     claim: &Claim,
     target: &Target,
-) -> Result<(), Result<super::conditions::Trouble, Next>> {
+) -> Result<(), Unreserved> {
     if let Some(address) = world.ip.status.address {
-        world.ensure_reserved(address).map_err(trouble_of)?;
+        world.ensure_reserved(address)?;
     }
-    world
-        .edited_while_held(holder, claim, target)
-        .map_err(trouble_of)
+    world.edited_while_held(holder, claim, target)
 }
 
 /// The handover to a pod of a newer revision from a live holder.
@@ -111,20 +110,23 @@ pub(crate) fn unless_lost<'a>(
     notices: &mut Notices,
     otherwise: impl FnOnce(&'a Pod, &mut Notices) -> Next,
 ) -> Next {
-    let holder = match world.holder(claim) {
+    let (holder, put_back) = match world.holder(claim) {
         Holder::Ask(next) => return next,
-        Holder::Keeps(pod) => pod,
+        Holder::Keeps(pod) => (pod, Next::Idle),
+        Holder::Unlabelled(pod, put_back) => match world.unless_it_waits(put_back) {
+            step @ Next::Do(..) => return step,
+            later => (pod, later),
+        },
         Holder::Gone | Holder::Ended | Holder::NotRequested => {
             return succeed_or_detach(world, claim, notices);
         }
     };
-    if holder.deleting.is_none() {
-        return otherwise(holder, notices);
-    }
-    match fail_over(world, claim, target, holder, notices) {
-        lost @ Next::Do(..) => lost,
-        later => otherwise(holder, notices).no_later_than(&later),
-    }
+    let lost = match holder.deleting {
+        None => Next::Idle,
+        Some(_) => world.unless_it_waits(fail_over(world, claim, target, holder, notices)),
+    };
+    lost.or(|| otherwise(holder, notices))
+        .no_later_than(&put_back)
 }
 
 /// The move to a candidate, if the holder has lost the address by failover.

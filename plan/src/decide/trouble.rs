@@ -21,14 +21,24 @@ pub(crate) fn call_or_report(
     reserved: Result<(), Trouble>,
     notices: &mut Notices,
 ) -> Next {
-    if let Some(trouble) = failing(world, &call) {
-        notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
-        let condition = world.write_conditions(reserved, &Attachment::Kept(trouble));
-        if matches!(condition, Next::Do(..)) {
-            return condition;
-        }
+    let Some(trouble) = failing(world, &call) else {
+        return Next::call(call);
+    };
+    notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
+    let condition = world.write_conditions(reserved, &Attachment::Kept(trouble));
+    match condition {
+        Next::Do(..) => condition,
+        later => Next::call(call).no_later_than(&later),
     }
-    Next::call(call)
+}
+
+/// The Event about `next`, if it is a call that fails again and again.
+pub(crate) fn failing_call(world: &World<'_>, next: &Next) -> Option<Notice> {
+    let Next::Do(Step::Call(call), _) = next else {
+        return None;
+    };
+    let trouble = failing(world, call)?;
+    Some(world.on_ip(trouble.reason, trouble.message))
 }
 
 /// A step that is needed before the claim can go on. A call that fails again and again, and a wait for an inventory, are
@@ -63,7 +73,7 @@ pub(crate) fn unseen(
 }
 
 /// The trouble if EC2 serves no inventory.
-fn unserved(world: &World<'_>) -> Option<Trouble> {
+pub(crate) fn unserved(world: &World<'_>) -> Option<Trouble> {
     let outcome = world.subnet().and_then(SubnetFacts::unserved)?;
     Some(not_served(Action::DescribeInterfaces, outcome))
 }

@@ -32,7 +32,10 @@ pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
     let unreserved = match ip.status.address {
         None => first(world),
         Some(address) => match world.ensure_reserved(address) {
-            Ok(()) => world.edited_while_free(),
+            Ok(()) => {
+                let edited = world.edited_while_free();
+                edited.map_err(|unreserved| world.edit_unless_refused(unreserved))
+            }
             // Another owner has the address: an edit of the spec can help.
             Err(lost @ Unreserved::Trouble(..)) => match world.edited_while_free() {
                 edited @ Err(Unreserved::Do(_)) => edited,
@@ -49,7 +52,7 @@ pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
             (Err(trouble), next)
         }
     };
-    let upkeep = world.drop_stale();
+    let upkeep = world.drop_stale(notices);
     if matches!(upkeep, Next::Do(..)) {
         return upkeep;
     }
@@ -108,18 +111,22 @@ fn assign_to_candidate(
                 .as_ref()
                 .filter(|on| location.agreed() && world.explained(address, on))
             {
-                return Next::call(Call::Unassign {
+                let call = Call::Unassign {
                     interface: on.clone(),
                     address,
-                });
+                };
+                return call_or_report(world, call, reserved, notices);
             }
             // The annotation has no effect: no other owner has the address. A new process has no agreed inventories
             // yet.
-            if world.ip.take_from.is_some() && location.agreed() && foreign.is_none() {
-                return world.remove_take_from();
-            }
-            world
-                .write_conditions(reserved, &Attachment::Unclaimed)
+            let unneeded = location.agreed() && foreign.is_none();
+            let removal = if unneeded {
+                world.unless_it_waits(world.remove_take_from())
+            } else {
+                Next::Idle
+            };
+            removal
+                .or(|| world.write_conditions(reserved, &Attachment::Unclaimed))
                 .or(|| later)
         }
     }
@@ -244,6 +251,10 @@ pub(crate) fn announce(world: &World<'_>, trouble: &Trouble) -> Option<crate::st
             | Reason::BlockMissing
             | Reason::AmbiguousBlock
             | Reason::SubnetMismatch
+            // EC2 serves no inventory.
+            | Reason::AccessDenied
+            | Reason::Throttled
+            | Reason::AttachFailed
     );
     with_event.then(|| world.on_ip(trouble.reason, trouble.message.clone()))
 }

@@ -5,6 +5,7 @@
 use alloc::format;
 use alloc::string::String;
 
+use super::conditions::Trouble;
 use super::{Next, Notices, World};
 use crate::facts::{HEALTHY_ATTACH, PodSeen};
 use crate::objects::{Claim, ClaimPhase, Pod};
@@ -27,14 +28,20 @@ impl World<'_> {
     /// changes, and adds an Event for the pod.
     ///
     /// Guarded by the version of the pod: a process with a lagging watch must not overwrite a newer gate.
-    pub(crate) fn report_to_waiting_pods(&self, notices: &mut Notices) -> Next {
+    ///
+    /// `refusal`: the API server refuses the next step of the IP.
+    pub(crate) fn report_to_waiting_pods(
+        &self,
+        refusal: Option<&Trouble>,
+        notices: &mut Notices,
+    ) -> Next {
         let mut next = Next::Idle;
         for seen in self.pods() {
             let Some(since) = self.waits_since(seen) else {
                 continue;
             };
             let due = since.plus(HEALTHY_ATTACH);
-            let Some((reason, message)) = self.obstacle(&seen.pod, notices) else {
+            let Some((reason, message)) = self.obstacle(&seen.pod, refusal, notices) else {
                 // At that time the condition of the IP names this pod.
                 if self.ip.status.claim.is_none() && self.now < due {
                     next = next.or(|| Next::At(due));
@@ -92,7 +99,12 @@ impl World<'_> {
     }
 
     /// Why a waiting pod does not have the address; None if the attach only needs its normal time.
-    fn obstacle(&self, pod: &Pod, notices: &Notices) -> Option<(Reason, String)> {
+    fn obstacle(
+        &self,
+        pod: &Pod,
+        refusal: Option<&Trouble>,
+        notices: &Notices,
+    ) -> Option<(Reason, String)> {
         let of_pod = |on: &Regarding| matches!(on, Regarding::Pod(_, uid) if *uid == pod.uid);
         if let Some(notice) = notices.iter().find(|notice| of_pod(&notice.on)) {
             return Some((notice.reason, notice.message.clone()));
@@ -106,7 +118,10 @@ impl World<'_> {
         }
         match &self.ip.status.claim {
             Some(claim) if claim.uid != pod.uid => self.behind(pod, claim),
-            _ => self.obstacle_of_ip(notices),
+            _ => match refusal {
+                Some(trouble) => Some((trouble.reason, trouble.message.clone())),
+                None => self.obstacle_of_ip(notices),
+            },
         }
     }
 

@@ -67,7 +67,13 @@ impl<'a> World<'a> {
         };
         let mut unread = waiting().filter_map(|pod| self.unread_set(pod, REPLICA_SETS_AGE));
         if let Some(read) = unread.next() {
-            return Err(Next::read(read));
+            // If the read fails again and again, the others wait for as long as for a pod of the workload.
+            let due = self.unheld_since().plus(CHOICE_TIMEOUT);
+            match self.unless_it_waits(Next::read(read)) {
+                Next::At(at) if self.now < due => return Err(Next::At(at.min(due))),
+                Next::At(_) => return Ok(others),
+                step => return Err(step),
+            }
         }
         let wait = if waiting().any(is_own) {
             CHOICE_TIMEOUT

@@ -1,18 +1,24 @@
 //! The failures of one IP, and when the failed step is tried again. Each address has its own backoff, and also waits
 //! for the end of an outage.
-//! Rules: R5.14 to R5.16.
+//! Rules: R5.14 to R5.16, R5.34.
 
 use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use core::time::Duration;
 
+use super::failed_writes::FailedWrites;
 use crate::backoff::{self, Backoff, FAILURES};
+use crate::names::PodUid;
 use crate::outcome::{Action, Outcome};
 use crate::step::{Call, Read, Step, Write};
 use crate::time::Instant;
 
 /// A healthy attach takes less than this (R3.31).
 pub(crate) const HEALTHY_ATTACH: Duration = Duration::from_secs(2);
+
+/// A failed read that is not tried again within this time after its backoff is not needed any more.
+const KEEP_READS: Duration = Duration::from_mins(1);
 
 /// Maximum count of denials in a row.
 const MOST_DENIED: u32 = 6;
@@ -51,11 +57,9 @@ pub(crate) struct Failures {
     /// The last call, if it failed.
     pub(crate) call: Option<Box<FailedCall>>,
     denied: Option<Denied>,
-    write: Option<Box<(Write, Backoff)>>,
-    /// Backoff after a failed write of the reason to the gate of a waiting pod. It is shared by all waiting pods of the
-    /// IP.
-    reason_write: Option<Backoff>,
-    read: Option<Box<(Read, Backoff)>>,
+    pub(crate) writes: FailedWrites,
+    /// The reads that failed. A decision goes on past a read that waits, so that several can fail in turn.
+    reads: BTreeMap<Read, Box<Backoff>>,
 }
 
 impl Failures {
@@ -140,19 +144,25 @@ impl Failures {
         self.denied.as_ref().is_some_and(|denied| denied.alone)
     }
 
-    pub(crate) fn write_failed(&mut self, name: &str, write: Write, now: Instant) {
-        if only_explains(&write) {
-            self.reason_write = Some(FAILURES.after(self.reason_write.as_ref(), name, now));
-            return;
-        }
-        let before = self.write.as_deref().map(|(_, backoff)| backoff);
-        let backoff = FAILURES.after(before, name, now);
-        self.write = Some(Box::new((write, backoff)));
+    /// A write failed. `refused`: the text of the API server, if it refused the write.
+    pub(crate) fn write_failed(
+        &mut self,
+        name: &str,
+        write: Write,
+        refused: Option<&str>,
+        now: Instant,
+    ) {
+        self.writes.failed(name, write, refused, now);
     }
 
-    pub(crate) fn write_succeeded(&mut self) {
-        self.write = None;
-        self.reason_write = None;
+    /// The API server has carried out this write, or answered that there is nothing to write.
+    pub(crate) fn write_succeeded(&mut self, write: &Write, now: Instant) {
+        self.writes.succeeded(write, now);
+    }
+
+    /// This pod is gone or does not ask for the IP any more: nothing is written to it.
+    pub(crate) fn forget_pod(&mut self, uid: &PodUid) {
+        self.writes.forget_pod(uid);
     }
 
     pub(crate) fn read_failed(
@@ -162,25 +172,28 @@ impl Failures {
         outcome: Option<Outcome>,
         now: Instant,
     ) {
-        let before = self.read.as_deref().map(|(_, backoff)| backoff);
+        self.reads
+            .retain(|_, backoff| backoff.until.plus(KEEP_READS) > now);
+        let before = self.reads.get(&read).map(Box::as_ref);
         let backoff = backoff::of_describe(outcome).after(before, name, now);
-        self.read = Some(Box::new((read, backoff)));
+        self.reads.insert(read, Box::new(backoff));
     }
 
     /// True if no failed step waits.
-    pub(super) const fn none(&self) -> bool {
-        self.call.is_none() && self.denied.is_none() && self.write.is_none() && self.read.is_none()
+    pub(super) fn none(&self) -> bool {
+        let api_server = self.writes.is_empty() && self.reads.is_empty();
+        self.call.is_none() && self.denied.is_none() && api_server
     }
 
-    pub(super) const fn waits_to_read(&self) -> bool {
-        self.read.is_some()
+    pub(super) fn waits_to_read(&self) -> bool {
+        !self.reads.is_empty()
     }
 
-    /// Reads for which `answered` is true succeed again: ends their backoff.
-    pub(crate) fn read_succeeded(&mut self, answered: impl Fn(&Read) -> bool) {
-        if self.read.as_deref().is_some_and(|(read, _)| answered(read)) {
-            self.read = None;
-        }
+    /// Reads for which `answered` is true succeed again: ends their backoff. True if one of them waited.
+    pub(crate) fn read_succeeded(&mut self, answered: impl Fn(&Read) -> bool) -> bool {
+        let before = self.reads.len();
+        self.reads.retain(|read, _| !answered(read));
+        self.reads.len() < before
     }
 
     /// A relevant object changed, so the API server answers: ends the backoff of reads and writes.
@@ -191,11 +204,8 @@ impl Failures {
     }
 
     fn of_api_server(&mut self) -> impl Iterator<Item = &mut Backoff> {
-        let write = self.write.as_deref_mut().map(|(_, backoff)| backoff);
-        let read = self.read.as_deref_mut().map(|(_, backoff)| backoff);
-        [write, self.reason_write.as_mut(), read]
-            .into_iter()
-            .flatten()
+        let reads = self.reads.values_mut().map(Box::as_mut);
+        self.writes.backoffs().chain(reads)
     }
 
     #[cfg(feature = "timestamps")]
@@ -216,6 +226,7 @@ impl Failures {
     #[cfg(feature = "timestamps")]
     /// As [`super::Facts::forget_stale_reads`].
     pub(super) fn forget_moments(&mut self, now: Instant) {
+        self.writes.forget_unneeded(now);
         if let Some(failed) = &mut self.call {
             if now.since(failed.since) >= HEALTHY_ATTACH {
                 failed.since = Instant::START;
@@ -235,24 +246,9 @@ impl Failures {
                 let backoff = failed.and_then(|failed| failed.backoff.as_ref());
                 backoff.map(|backoff| backoff.until)
             }
-            Step::Write(write) if only_explains(write) => {
-                self.reason_write.as_ref().map(|backoff| backoff.until)
-            }
-            Step::Write(write) => self
-                .write
-                .as_deref()
-                .filter(|(failed, _)| failed == write)
-                .map(|(_, backoff)| backoff.until),
-            Step::Read(read) => self
-                .read
-                .as_deref()
-                .filter(|(failed, _)| failed == read)
-                .map(|(_, backoff)| backoff.until),
+            Step::Write(write) => return self.writes.due(write, now),
+            Step::Read(read) => self.reads.get(read).map(|backoff| backoff.until),
         };
         until.filter(|until| *until > now)
     }
-}
-
-fn only_explains(write: &Write) -> bool {
-    matches!(write, Write::Gate(gate) if gate.only_explains())
 }

@@ -5,13 +5,14 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use core::time::Duration;
 
+use super::WriteOutcome;
 use super::failures::Failures;
 use crate::address::Address;
 use crate::ec2::LATE_CALL;
 use crate::names::{InterfaceId, PodUid, ResourceVersion};
 use crate::objects::{Claim, ClaimPhase, Ip, Pod};
 use crate::reason::Reason;
-use crate::step::GateWrite;
+use crate::step::{GateWrite, Write};
 use crate::time::Instant;
 
 /// How long a quorum read is fresh enough for a destructive step; the next write ends it earlier.
@@ -129,6 +130,42 @@ impl Memory {
         if let Some(denied) = denied.filter(|denied| exists(&denied.pod)) {
             let place = denied.interface.clone();
             self.denied.insert((denied.pod.clone(), place));
+        }
+    }
+
+    /// A write had this outcome, and changed nothing as far as is known.
+    pub(crate) fn not_written(
+        &mut self,
+        name: &str,
+        write: Write,
+        outcome: &WriteOutcome,
+        now: Instant,
+    ) {
+        let failures = &mut self.failures;
+        match outcome {
+            WriteOutcome::Done(_) | WriteOutcome::NotFound | WriteOutcome::AlreadyExists => {
+                failures.write_succeeded(&write, now);
+            }
+            WriteOutcome::Conflict => {
+                self.stale = true;
+                // The IP is read again, but the write was for another object: backoff gives its watch time.
+                let of_another = match &write {
+                    Write::Release(_) | Write::RepairReservation { .. } => true,
+                    Write::Gate(gate) => gate.only_explains(),
+                    _ => false,
+                };
+                if of_another {
+                    failures.write_failed(name, write, None, now);
+                }
+            }
+            WriteOutcome::Unknown => {
+                self.stale = true;
+                failures.write_failed(name, write, None, now);
+            }
+            WriteOutcome::Refused(text) => {
+                self.stale = true;
+                failures.write_failed(name, write, Some(text), now);
+            }
         }
     }
 

@@ -32,12 +32,16 @@ impl Facts {
             return;
         };
         match outcome {
-            WriteOutcome::Done(_) => failures.write_succeeded(),
-            // After a conflict the watch shows the pod: backoff gives it time.
-            WriteOutcome::Conflict | WriteOutcome::Unknown | WriteOutcome::Refused(_) => {
-                failures.write_failed(name.as_str(), write.clone(), now);
+            WriteOutcome::Done(_) | WriteOutcome::NotFound | WriteOutcome::AlreadyExists => {
+                failures.write_succeeded(write, now);
             }
-            WriteOutcome::NotFound | WriteOutcome::AlreadyExists => {}
+            // After a conflict the watch shows the pod: backoff gives it time.
+            WriteOutcome::Conflict | WriteOutcome::Unknown => {
+                failures.write_failed(name.as_str(), write.clone(), None, now);
+            }
+            WriteOutcome::Refused(text) => {
+                failures.write_failed(name.as_str(), write.clone(), Some(text), now);
+            }
         }
         self.forget_without_failures(name);
     }

@@ -37,6 +37,7 @@ fn faults_stop(sim: &mut Sim) {
     sim.describe_fails = None;
     sim.reads_fail = false;
     sim.refuses = |_| false;
+    sim.forbids = |_| false;
     sim.lost_answers.clear();
     for controller in &mut sim.controllers {
         controller.stuck.clear();

@@ -1,13 +1,14 @@
 //! An edit whose old address cannot be unassigned says why, and is done as soon as EC2 permits it.
-//! Rules: R5.8, R5.9.
+//! Rules: R2.15, R5.8, R5.9, R5.34.
 
 use std::time::Duration;
 
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
-use mooring_plan::step::{Call, StatusWrite, Step};
+use mooring_plan::step::{Call, Read, StatusWrite, Step};
+use mooring_world::objects::reservation_of_others;
 
-use crate::sim::{Fault, Sim, status_write};
+use crate::sim::{Fault, INTERVAL, Sim, address, status_write};
 
 const OLD: &str = "203.0.113.10";
 const NEW: &str = "203.0.113.20";
@@ -115,4 +116,37 @@ fn an_edit_says_that_ec2_serves_no_inventory() {
     sim.ec2.default_fault = None;
     sim.settle();
     expect_new(&sim);
+}
+
+#[test]
+fn an_edit_that_waits_for_an_inventory_does_not_hide_the_gate() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.pod("a").on("n1");
+    sim.step_until(status_write(StatusWrite::Record));
+    sim.edit("partner", NEW);
+    sim.describe_fails = Some(Outcome::Denied);
+    sim.wait(Duration::from_secs(5));
+    sim.expect_attached("partner", "a");
+    sim.expect_not_reserved("partner", Reason::AccessDenied);
+    sim.expect_event("IP partner", Reason::AccessDenied);
+    sim.describe_fails = None;
+    sim.settle();
+    expect_new(&sim);
+}
+
+#[test]
+fn an_address_of_another_manager_is_asked_for_twice_a_minute() {
+    let mut sim = Sim::attached(&["n1"]);
+    let version = sim.kube.bump();
+    let mut held = reservation_of_others("ipaddress-of-others", address(NEW), None);
+    held.version = version;
+    sim.kube.reservations.insert(held.address, held);
+    sim.edit("partner", NEW);
+    sim.wait(INTERVAL);
+    sim.expect_not_reserved("partner", Reason::AddressInUse);
+    sim.taken.clear();
+    sim.wait(INTERVAL * 4);
+    let asked = |step: &Step| matches!(step, Step::Read(Read::Reservation(_)));
+    let asked = sim.taken.iter().filter(|(_, _, step)| asked(step)).count();
+    assert!((7..=11).contains(&asked), "{asked}\n{}", sim.story());
 }

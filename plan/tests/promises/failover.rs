@@ -243,6 +243,11 @@ fn a_repeated_refusal_for_the_holder_does_not_hide_the_failover() {
             held.version = version;
         },
     );
+    // Its label cannot be put back.
+    expect_released_despite(
+        |write| matches!(write, Write::Label { .. }),
+        |sim| sim.change_pod("a", |pod| pod.label = None),
+    );
     // The new address of an edit cannot be reserved.
     expect_released_despite(
         |write| matches!(write, Write::Reserve { address: new, .. } if *new == address("203.0.113.20")),

@@ -89,6 +89,8 @@ mod read_waits;
 mod reason_writes;
 mod recovery;
 mod refused_calls;
+mod refused_steps;
+mod refused_writes;
 mod releases;
 mod repeated;
 mod replicas;

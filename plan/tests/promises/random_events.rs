@@ -7,6 +7,7 @@ use mooring_plan::facts::Kind;
 use mooring_plan::names::InstanceId;
 use mooring_plan::objects::{DesiredIp, Namespaces};
 use mooring_plan::outcome::Outcome;
+use mooring_plan::step::{StatusWrite, Write};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -16,6 +17,30 @@ const PODS: [&str; 4] = ["a", "b", "c", "d"];
 pub const NODES: [&str; 3] = ["n1", "n2", "n3"];
 const IPS: [&str; 2] = ["partner", "other"];
 const ADDRESSES: [&str; 3] = ["203.0.113.10", "203.0.113.20", "203.0.113.30"];
+
+/// Kinds of writes that the API server can refuse. The first is none.
+const FORBIDDEN: [fn(&Write) -> bool; 12] = [
+    |_| false,
+    |_| false,
+    |_| true,
+    |write| matches!(write, Write::Status { .. }),
+    |write| {
+        matches!(
+            write,
+            Write::Status {
+                change: StatusWrite::Conditions,
+                ..
+            }
+        )
+    },
+    |write| matches!(write, Write::Reserve { .. }),
+    |write| matches!(write, Write::RepairReservation { .. }),
+    |write| matches!(write, Write::Release(_)),
+    |write| matches!(write, Write::Label { .. }),
+    |write| matches!(write, Write::Gate(gate) if gate.status),
+    |write| matches!(write, Write::Gate(gate) if !gate.status),
+    |write| matches!(write, Write::Gate(gate) if gate.pod.name == "a"),
+];
 
 /// An event that changes the world.
 #[derive(Clone, Debug)]
@@ -53,6 +78,7 @@ pub enum Event {
     AnswerLost,
     ReadsFail(bool),
     WritesFail(bool),
+    Forbids(usize),
     DescribeFails(bool),
     DescribeLags(u64),
     Steps(usize, u8),
@@ -117,6 +143,7 @@ pub fn event() -> impl Strategy<Value = Event> {
         1 => Just(E::AnswerLost),
         1 => any::<bool>().prop_map(E::ReadsFail),
         1 => any::<bool>().prop_map(E::WritesFail),
+        2 => (0..FORBIDDEN.len()).prop_map(E::Forbids),
         1 => any::<bool>().prop_map(E::DescribeFails),
         1 => (0..9u64).prop_map(E::DescribeLags),
     ];
@@ -225,6 +252,7 @@ pub fn happen(sim: &mut Sim, event: &Event) {
         Event::AnswerLost => sim.lost_answers.push_back(true),
         Event::ReadsFail(so) => sim.reads_fail = so,
         Event::WritesFail(so) => sim.refuses = if so { |_| true } else { |_| false },
+        Event::Forbids(which) => sim.forbids = FORBIDDEN[which],
         Event::DescribeFails(so) => sim.describe_fails = so.then_some(Outcome::Unknown),
         Event::DescribeLags(seconds) => sim.ec2.lag = Duration::from_secs(seconds),
         Event::Steps(c, count) => {

@@ -96,7 +96,7 @@ impl Facts {
         match outcome {
             // `stale` stays: only a lagging watch sets it while a write is in flight, and then it needs a read.
             WriteOutcome::Done(written) => {
-                memory.failures.write_succeeded();
+                memory.failures.write_succeeded(&write, now);
                 affected = affected.and(match written {
                     // If it is gone, no event would remove it again.
                     Some(Written::Ip(ip)) if self.knows_uid(&ip.name, &ip.uid) => {
@@ -111,20 +111,7 @@ impl Facts {
                     Some(Written::Ip(_) | Written::Pod(_)) | None => Affected::Nothing,
                 });
             }
-            WriteOutcome::Conflict => {
-                memory.stale = true;
-                // The IP is read again, but the write was for another object: backoff gives its watch time.
-                if matches!(write, Write::Release(_) | Write::RepairReservation { .. })
-                    || matches!(&write, Write::Gate(gate) if gate.only_explains())
-                {
-                    memory.failures.write_failed(name.as_str(), write, now);
-                }
-            }
-            WriteOutcome::Unknown | WriteOutcome::Refused(_) => {
-                memory.stale = true;
-                memory.failures.write_failed(name.as_str(), write, now);
-            }
-            WriteOutcome::NotFound | WriteOutcome::AlreadyExists => {}
+            failed => memory.not_written(name.as_str(), write, &failed, now),
         }
         affected.and(self.write_ended(name, &doubt))
     }

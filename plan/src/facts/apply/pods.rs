@@ -127,6 +127,7 @@ impl Facts {
         self.pods_of.remove(ip, uid);
         if let Some(memory) = self.memory.get_mut(ip) {
             memory.denied.retain(|(pod, _)| pod != uid);
+            memory.failures.forget_pod(uid);
         }
         if self.pods_of.count(ip) == 0 {
             self.without_ip.remove(ip);

@@ -223,9 +223,9 @@ impl Facts {
             let Some(memory) = memory.get_mut(name) else {
                 return false;
             };
-            memory.failures.read_succeeded(answered);
+            let ended = memory.failures.read_succeeded(answered);
             let waits = memory.failures.waits_to_read();
-            if !waits {
+            if ended || !waits {
                 affected.insert(name.clone());
             }
             waits

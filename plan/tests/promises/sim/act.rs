@@ -42,6 +42,10 @@ impl Sim {
                 let lost = self.lost_answers.pop_front().unwrap_or(false);
                 let outcome = if (self.refuses)(&write) {
                     WriteOutcome::Unknown
+                } else if (self.forbids)(&write) {
+                    self.forbidden += 1;
+                    // Texts of webhooks can differ each time.
+                    WriteOutcome::Refused(format!("denied by a policy, request {}", self.forbidden))
                 } else {
                     self.write(&write)
                 };
@@ -96,7 +100,7 @@ impl Sim {
                 let state = self.ec2.state_of(&id);
                 Fact::InstanceRead(id, state)
             }
-            read if self.reads_fail => Fact::ReadFailed {
+            read if self.reads_fail || (self.unread)(&read) => Fact::ReadFailed {
                 ip: name.clone(),
                 read,
                 outcome: None,

@@ -22,7 +22,7 @@ use mooring_plan::engine::{Engine, Pacing};
 use mooring_plan::facts::{Facts, Kind, Settings};
 use mooring_plan::names::{IpName, NodeName};
 use mooring_plan::outcome::Outcome;
-use mooring_plan::step::{NodeStep, Step, Write};
+use mooring_plan::step::{NodeStep, Read, Step, Write};
 use mooring_plan::time::Instant;
 use mooring_world::engine::leadership;
 use mooring_world::kube::Kube;
@@ -88,8 +88,14 @@ pub struct Sim {
     pub checks_fail: Option<Outcome>,
     /// True if all reads of the API server fail.
     pub reads_fail: bool,
-    /// The writes that the API server refuses.
+    /// The reads of the API server that fail.
+    pub unread: fn(&Read) -> bool,
+    /// The writes that the API server does not answer.
     pub refuses: fn(&Write) -> bool,
+    /// The writes that the API server refuses with a text.
+    pub forbids: fn(&Write) -> bool,
+    /// The number of writes that were refused with a text.
+    pub forbidden: u32,
     /// Every step that was taken, and when.
     pub taken: Vec<(Instant, IpName, Step)>,
     /// Every step of a node that was taken, and when.
@@ -154,7 +160,10 @@ impl Sim {
             limits_wait: false,
             checks_fail: None,
             reads_fail: false,
+            unread: |_| false,
             refuses: |_| false,
+            forbids: |_| false,
+            forbidden: 0,
             taken: Vec::new(),
             node_taken: Vec::new(),
             lost_answers: std::collections::VecDeque::default(),

@@ -1,0 +1,221 @@
+//! A write that the API server refuses is told, and what does not need it goes on.
+//! Rules: R3.22, R5.14, R5.15, R5.34.
+
+use std::time::Duration;
+
+use mooring_plan::objects::Condition;
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{Call, Notice, StatusWrite, Write};
+
+use crate::sim::{Fault, Sim, address, status_write};
+
+pub const OLD: &str = "203.0.113.10";
+pub const NEW: &str = "203.0.113.20";
+pub const SOON: Duration = Duration::from_secs(10);
+pub const HOUR: Duration = Duration::from_hours(1);
+
+pub fn ready(sim: &Sim) -> Condition {
+    sim.the_ip("partner")
+        .status
+        .conditions
+        .ready
+        .clone()
+        .unwrap()
+}
+
+/// `Ready` is `False` with the text of the API server and these words.
+pub fn expect_refused(sim: &Sim, words: &str) {
+    let ready = ready(sim);
+    let said = !ready.status && ready.reason == Reason::WriteRefused;
+    let named = ready.message.contains("denied by a policy, request 1.");
+    assert!(
+        said && named && ready.message.contains(words),
+        "{ready:?}\n{}",
+        sim.story()
+    );
+    sim.expect_event("IP partner", Reason::WriteRefused);
+}
+
+pub fn nothing_is_forbidden(sim: &mut Sim) {
+    sim.forbids = |_| false;
+    sim.settle();
+    assert!(ready(sim).status, "{}", sim.story());
+}
+
+#[test]
+fn an_old_address_that_cannot_be_released_hides_no_claim() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.forbids = |write| matches!(write, Write::Release(_));
+    sim.edit("partner", NEW);
+    sim.wait(HOUR);
+    assert!(ready(&sim).status, "{}", sim.story());
+    sim.expect_event("IP partner", Reason::WriteRefused);
+    sim.pod("a").on("n1");
+    sim.wait(SOON);
+    sim.expect_attached("partner", "a");
+    nothing_is_forbidden(&mut sim);
+    sim.expect_reserved_only(NEW);
+}
+
+#[test]
+fn an_old_address_that_cannot_be_unassigned_is_told_and_hides_no_condition() {
+    let mut sim = Sim::attached(&["n1", "n2"]);
+    sim.ec2.default_fault = Some(|call| match call {
+        Call::Unassign { .. } => Fault::Denied,
+        Call::Assign { .. } => Fault::None,
+    });
+    sim.edit("partner", NEW);
+    sim.wait(SOON);
+    sim.edit("partner", OLD);
+    sim.wait(SOON);
+    sim.expect_attached("partner", "a");
+    let decision = sim.controllers[0]
+        .facts()
+        .decide(&"partner".into(), sim.now);
+    let told = |notice: &Notice| notice.reason == Reason::AccessDenied;
+    assert!(decision.notices.iter().any(told), "{}", sim.story());
+    sim.edit("partner", "198.51.100.1");
+    sim.wait(SOON);
+    sim.expect_not_reserved("partner", Reason::BlockMissing);
+    sim.edit("partner", OLD);
+    sim.ec2.default_fault = None;
+    sim.settle();
+    sim.expect_reserved_only(OLD);
+}
+
+#[test]
+fn a_holder_whose_gate_cannot_be_written_hides_no_rollout() {
+    let mut sim = Sim::reserved(&["n1", "n2"]);
+    sim.forbids = |write| matches!(write, Write::Gate(gate) if gate.status && gate.pod.name == "a");
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    sim.wait(HOUR);
+    sim.expect_event("a", Reason::WriteRefused);
+    sim.expect_event("IP partner", Reason::WriteRefused);
+    sim.next_revision("b", "n2", 2);
+    sim.wait(SOON);
+    sim.expect_attached("partner", "b");
+}
+
+#[test]
+fn a_new_address_that_cannot_be_reserved_hides_no_gate_and_no_rollout() {
+    let mut sim = Sim::reserved(&["n1", "n2"]);
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    sim.step_until(status_write(StatusWrite::Record));
+    sim.forbids =
+        |write| matches!(write, Write::Reserve { address: new, .. } if *new == address(NEW));
+    sim.edit("partner", NEW);
+    sim.wait(SOON);
+    sim.expect_attached("partner", "a");
+    sim.expect_not_reserved("partner", Reason::WriteRefused);
+    expect_refused(&sim, "create IPAddress 203.0.113.20 for IP partner");
+    sim.next_revision("b", "n2", 2);
+    sim.wait(SOON);
+    sim.expect_attached("partner", "b");
+    nothing_is_forbidden(&mut sim);
+    sim.expect_on(NEW, Some("eni-n2"));
+}
+
+#[test]
+fn a_free_ip_whose_new_address_cannot_be_reserved_keeps_the_present_one() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.forbids = |write| matches!(write, Write::Reserve { .. });
+    sim.edit("partner", NEW);
+    sim.pod("a").on("n1");
+    sim.wait(SOON);
+    sim.expect_attached("partner", "a");
+    sim.expect_on(OLD, Some("eni-n1"));
+    sim.expect_not_reserved("partner", Reason::WriteRefused);
+    nothing_is_forbidden(&mut sim);
+    sim.expect_on(NEW, Some("eni-n1"));
+}
+
+#[test]
+fn a_take_from_that_cannot_be_removed_hides_no_condition() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.forbids = |write| matches!(write, Write::DropTakeFrom { .. });
+    sim.take_from("partner", "eni-other");
+    sim.wait(SOON);
+    sim.expect_event("IP partner", Reason::WriteRefused);
+    sim.edit("partner", "198.51.100.1");
+    sim.wait(SOON);
+    sim.expect_not_reserved("partner", Reason::BlockMissing);
+}
+
+#[test]
+fn a_take_from_that_cannot_be_removed_from_a_free_ip_hides_no_condition() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.forbids = |write| matches!(write, Write::DropTakeFrom { .. });
+    sim.take_from("partner", "eni-other");
+    sim.wait(SOON);
+    sim.expect_event("IP partner", Reason::WriteRefused);
+    sim.pod("a");
+    sim.wait(HOUR);
+    let said = sim.the_ip("partner").status.conditions.attached.clone();
+    assert!(
+        said.unwrap().message.contains("not scheduled"),
+        "{}",
+        sim.story()
+    );
+}
+
+#[test]
+fn a_pod_without_the_annotation_that_cannot_be_written_hides_no_other_and_no_condition() {
+    let refusals: [fn(&Write) -> bool; 2] = [
+        |write| matches!(write, Write::Gate(gate) if gate.pod.name == "b"),
+        |write| matches!(write, Write::Label { pod, .. } if pod.name == "b"),
+    ];
+    for forbids in refusals {
+        let mut sim = Sim::attached(&["n1"]);
+        for pod in ["b", "c"] {
+            sim.pod(pod).on("n1");
+        }
+        sim.wait(SOON);
+        sim.forbids = forbids;
+        for pod in ["b", "c"] {
+            sim.remove_annotation(pod);
+        }
+        sim.wait(SOON);
+        sim.expect_released("c");
+        sim.expect_event("b", Reason::WriteRefused);
+        sim.edit("partner", "198.51.100.1");
+        sim.wait(SOON);
+        sim.expect_not_reserved("partner", Reason::BlockMissing);
+        sim.edit("partner", OLD);
+        nothing_is_forbidden(&mut sim);
+        sim.expect_released("b");
+    }
+}
+
+#[test]
+fn a_waiting_pod_that_cannot_be_told_hides_no_reason_of_another() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.forbids = |write| matches!(write, Write::Gate(gate) if gate.pod.name != "d");
+    for pod in ["b", "c", "d"] {
+        sim.pod(pod).on("n1");
+    }
+    sim.wait(SOON);
+    sim.expect_denied("d", Reason::ClaimedByOther);
+    sim.expect_event("b", Reason::WriteRefused);
+    sim.expect_event("c", Reason::WriteRefused);
+}
+
+#[test]
+fn a_condition_that_cannot_be_written_hides_no_call() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.forbids = |write| {
+        matches!(
+            write,
+            Write::Status {
+                change: StatusWrite::Conditions,
+                ..
+            }
+        )
+    };
+    sim.ec2.default_fault = Some(|_| Fault::Denied);
+    sim.pod("a").on("n1");
+    sim.wait(HOUR);
+    sim.expect_event("IP partner", Reason::WriteRefused);
+    sim.ec2.default_fault = None;
+    sim.wait(Duration::from_secs(4));
+    sim.expect_on(OLD, Some("eni-n1"));
+}
