@@ -49,12 +49,12 @@ impl Facts {
     pub(super) fn unread_without_ip(
         &mut self,
         name: &IpName,
-        read: &Read,
+        read: Read,
         outcome: Option<Outcome>,
         now: Instant,
     ) {
         if let Some(failures) = self.failures_without_ip(name) {
-            failures.read_failed(name.as_str(), read.clone(), outcome, now);
+            failures.read_failed(name.as_str(), read, outcome, now);
         }
     }
 

@@ -105,3 +105,20 @@ fn failures_are_forgotten_with_the_last_pod_and_with_a_new_ip() {
         assert!(remembers_nothing(&sim));
     }
 }
+
+#[test]
+fn nothing_is_read_for_a_write_that_waits() {
+    let mut sim = world();
+    bind(&mut sim, "a", "n1");
+    sim.refuses = |_| true;
+    sim.wait(Duration::from_mins(2));
+    sim.taken.clear();
+    for _ in 0..60 {
+        // The pods on this node are decided again.
+        sim.change_node("n1", |node| node.ready = !node.ready);
+        sim.wait(Duration::from_secs(1));
+    }
+    let tries = writes(&sim);
+    assert!((1..=3).contains(&tries), "{tries}\n{}", sim.story());
+    assert!(reads(&sim).len() <= tries + 1, "{}", sim.story());
+}

@@ -155,6 +155,18 @@ pub fn event() -> impl Strategy<Value = Event> {
     prop_oneof![10 => pods, 3 => nodes, 3 => wishes, 4 => faults, 12 => time]
 }
 
+fn pending_pod(sim: &mut Sim, pod: &str, ip: &str) {
+    if !sim.has_pod(pod) && sim.has_ip(ip) {
+        let _ = sim.pod(pod).asks(ip);
+    }
+}
+
+fn bind(sim: &mut Sim, pod: &str, node: &str) {
+    sim.change_pod(pod, |pod| {
+        pod.node.get_or_insert_with(|| node.into());
+    });
+}
+
 /// Carries out an event, if it is possible.
 pub fn happen(sim: &mut Sim, event: &Event) {
     match *event {
@@ -170,14 +182,8 @@ pub fn happen(sim: &mut Sim, event: &Event) {
                 }
             }
         }
-        Event::PodIsPending(pod, ip) => {
-            if !sim.has_pod(pod) && sim.has_ip(ip) {
-                let _ = sim.pod(pod).asks(ip);
-            }
-        }
-        Event::PodIsBound(pod, node) => sim.change_pod(pod, |pod| {
-            pod.node.get_or_insert_with(|| node.into());
-        }),
+        Event::PodIsPending(pod, ip) => pending_pod(sim, pod, ip),
+        Event::PodIsBound(pod, node) => bind(sim, pod, node),
         Event::PodIsReady(pod) => sim.containers_ready(pod),
         Event::PodIsDeleted(pod) => sim.delete_pod(pod),
         Event::PodGoes(pod) => sim.remove_pod(pod),

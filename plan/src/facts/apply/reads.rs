@@ -10,6 +10,7 @@ use crate::address::Address;
 use crate::facts::{Answered, IpRead};
 use crate::names::{IpName, NodeName, PodKey, PodUid};
 use crate::objects::{Ip, Node, Pod, Reservation};
+use crate::outcome::Outcome;
 use crate::step::Read;
 use crate::time::Instant;
 
@@ -119,19 +120,24 @@ impl Facts {
                 read,
                 outcome,
             } => {
-                self.ownerless_unread(&read, now);
-                self.unread_without_ip(&name, &read, outcome, now);
-                if let Some(memory) = self.memory.get_mut(&name) {
-                    memory
-                        .failures
-                        .read_failed(name.as_str(), read, outcome, now);
-                    self.reads.failed.insert(name.clone());
-                }
+                self.read_failed(&name, read, outcome, now);
                 return Affected::One(name);
             }
             _ => {}
         }
         affected.and(waited)
+    }
+
+    fn read_failed(&mut self, name: &IpName, read: Read, outcome: Option<Outcome>, now: Instant) {
+        self.ownerless_unread(&read, now);
+        if let Some(memory) = self.memory.get_mut(name) {
+            memory
+                .failures
+                .read_failed(name.as_str(), read, outcome, now);
+            self.reads.failed.insert(name.clone());
+        } else {
+            self.unread_without_ip(name, read, outcome, now);
+        }
     }
 
     /// True if this answer can be outdated: another pod of this name was shown since the read was begun. If that is the
