@@ -132,15 +132,17 @@ impl FailedWrites {
         self.0.values_mut().map(|failed| &mut failed.backoff)
     }
 
-    /// The failure of this write, while it waits. The reason of a waiting pod waits for every write of a reason to that
-    /// pod. Any other write waits only for the same one: a different one follows from a change.
+    /// The failure of this write, while it waits. A reason of a waiting pod waits for every write of a reason to that pod,
+    /// and a change of the status for every such change: otherwise two claims that both fail would end each other's wait.
+    /// (An event of an object ends these waits.) Any other write waits only for the same one: a different one follows from
+    /// a change.
     fn waits(&self, write: &Write, now: Instant) -> Option<&FailedWrite> {
         if self.0.is_empty() {
             return None;
         }
         let subject = Subject::of(write);
         let failed = self.0.get(&subject)?;
-        let same = matches!(subject, Subject::Explain(_))
+        let same = matches!(subject, Subject::Explain(_) | Subject::Status(_))
             || failed.write == write.clone().without_versions();
         (same && failed.backoff.until > now).then_some(failed)
     }

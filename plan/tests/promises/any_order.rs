@@ -258,6 +258,25 @@ fn a_denied_claim_does_not_go_back_to_a_pod_on_a_lost_node() {
     );
 }
 
+/// Found by the property test: while no write succeeds, a claim for another pod and one for the present pod ended each
+/// other's backoff.
+#[test]
+fn two_claims_that_fail_do_not_follow_each_other_without_a_wait() {
+    check_promises(
+        2,
+        &[
+            Event::PodComes("a", "n2", "other", 0),
+            Event::PodComes("b", "n1", "other", 0),
+            Event::Steps(0, 3),
+            Event::NodeNotReady("n2"),
+            Event::PodIsDeleted("a"),
+            Event::FoundOn("203.0.113.20", None),
+            Event::WritesFail(true),
+            Event::Wait(61342),
+        ],
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: cases(),
