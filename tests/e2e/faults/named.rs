@@ -78,7 +78,7 @@ impl Named {
 }
 
 impl Test {
-    /// Has the file a function with this name and `#[test]` that is not ignored?
+    /// Has the file a function with this name and `#[test]` or `#[tokio::test]` that is not ignored?
     pub fn exists(&self) -> Result<(), String> {
         let text = std::fs::read_to_string(&self.file)
             .map_err(|error| format!("cannot be read in {}: {error}", self.file.display()))?;
@@ -105,11 +105,10 @@ impl Test {
 fn has_test(items: &[syn::Item], name: &str) -> bool {
     items.iter().any(|item| match item {
         syn::Item::Fn(function) => {
+            // Also `#[tokio::test]`.
             let marked = |mark: &str| {
-                function
-                    .attrs
-                    .iter()
-                    .any(|attribute| attribute.path().is_ident(mark))
+                let mut paths = function.attrs.iter().map(syn::Attribute::path);
+                paths.any(|path| path.segments.last().is_some_and(|last| last.ident == mark))
             };
             function.sig.ident == name && marked("test") && !marked("ignore")
         }
