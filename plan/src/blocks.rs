@@ -12,7 +12,6 @@ use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use crate::address::{first, last};
 use crate::decide::usable_in;
 use crate::facts::{Facts, NodeSeen, SubnetFacts};
 use crate::names::{BlockName, IpName};
@@ -108,8 +107,7 @@ impl Facts {
     /// True if Mooring still reserves an address of the block: for an IP that was edited to another block, or for none.
     fn has_reservations(&self, block: &Block) -> bool {
         block.spec.as_ref().is_ok_and(|spec| {
-            let cidr = spec.range.cidr();
-            let mut within = self.reservations.within(first(cidr), last(cidr));
+            let mut within = self.reservations.within(spec.range.cidr());
             within.any(|reservation| reservation.managed)
         })
     }

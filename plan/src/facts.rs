@@ -232,6 +232,12 @@ impl Facts {
         self.blocks.keys()
     }
 
+    /// The pods with the label of an IP of this name.
+    pub(crate) fn pods_asking(&self, ip: &IpName) -> impl Iterator<Item = &PodSeen> {
+        let pods = self.pods_of.of(ip);
+        pods.filter_map(|uid| self.pods.get(uid))
+    }
+
     /// True if a block of this name is known.
     #[must_use]
     pub fn knows_block(&self, name: &BlockName) -> bool {

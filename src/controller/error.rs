@@ -1,7 +1,5 @@
 //! Errors that end the controller, and failures of single requests.
 
-use std::time::Duration;
-
 use kube::core::Status;
 use mooring_plan::outcome::Outcome;
 use tokio::task::JoinError;
@@ -49,17 +47,9 @@ const REASONS: [&str; 12] = [
 /// Why one request failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
-    /// The API server refused it, or could not be reached.
-    #[error("{doing}")]
-    Api {
-        /// What the request was made for, and the object.
-        doing: String,
-        #[source]
-        source: kube::Error,
-    },
-    /// There was no answer in time. The request may have been executed.
-    #[error("{doing}: no answer within {limit:?}")]
-    Late { doing: String, limit: Duration },
+    /// The API server refused it, could not be reached, or did not answer in time.
+    #[error(transparent)]
+    Request(#[from] RequestError),
     /// The object cannot be parsed.
     #[error("{doing}")]
     Unreadable {
@@ -79,15 +69,6 @@ pub(super) enum Failure {
     Cloud(#[from] CloudError),
 }
 
-impl From<RequestError> for Failure {
-    fn from(error: RequestError) -> Self {
-        match error {
-            RequestError::Api { doing, source } => Self::Api { doing, source },
-            RequestError::Late { doing, limit } => Self::Late { doing, limit },
-        }
-    }
-}
-
 impl Failure {
     /// All values that [`Self::reason`] can return, and those that count failures of watches and Events.
     pub(super) fn reasons() -> impl Iterator<Item = &'static str> {
@@ -98,7 +79,7 @@ impl Failure {
     /// The label for the metric, in one word.
     pub(super) fn reason(&self) -> &'static str {
         match self {
-            Self::Api { source, .. } => match source {
+            Self::Request(RequestError::Api { source, .. }) => match source {
                 kube::Error::Api(status) => match status.code {
                     401 | 403 => "Forbidden",
                     404 => "NotFound",
@@ -111,7 +92,7 @@ impl Failure {
                 kube::Error::SerdeError(_) => "Unreadable",
                 _ => "Unreachable",
             },
-            Self::Late { .. } => "Timeout",
+            Self::Request(RequestError::Late { .. }) => "Timeout",
             Self::Unreadable { .. } | Self::Json { .. } => "Unreadable",
             Self::Cloud(error) => error.outcome.as_str(),
         }
@@ -120,10 +101,10 @@ impl Failure {
     /// The `Status` that the API server answered. None: there was no such answer.
     pub(super) fn status(&self) -> Option<&Status> {
         match self {
-            Self::Api {
+            Self::Request(RequestError::Api {
                 source: kube::Error::Api(status),
                 ..
-            } => Some(status),
+            }) => Some(status),
             _ => None,
         }
     }
@@ -146,14 +127,15 @@ mod tests {
     use mooring_plan::outcome::{Action, Outcome};
 
     use super::Failure;
+    use crate::api::request::RequestError;
     use crate::cloud::CloudError;
 
     fn answered(code: u16) -> Failure {
         let status = Status::failure("as the test has it", "Test").with_code(code);
-        Failure::Api {
+        Failure::Request(RequestError::Api {
             doing: "a test".to_owned(),
             source: kube::Error::Api(status.boxed()),
-        }
+        })
     }
 
     #[test]
@@ -170,10 +152,10 @@ mod tests {
                 source: None,
             })
         });
-        let late = Failure::Late {
+        let late = Failure::Request(RequestError::Late {
             doing: "a test".to_owned(),
             limit: Duration::from_secs(1),
-        };
+        });
         for failure in of_api.chain(of_ec2).chain([late]) {
             assert!(known.contains(failure.reason()), "{failure:?}");
         }

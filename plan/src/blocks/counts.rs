@@ -3,7 +3,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 
 use super::lies_in;
-use crate::address::{Address, first, last};
+use crate::address::Address;
 use crate::facts::{Facts, SubnetFacts};
 use crate::names::BlockName;
 use crate::objects::{Block, BlockSpec, BlockStatus};
@@ -35,8 +35,7 @@ impl Facts {
         let (subnet, inventory) = subnet.and_then(SubnetFacts::looked_at)?;
         let range = &spec.range;
         let can_be_reserved = |address: &Address| range.is_allocatable(*address, &subnet.cidrs);
-        let cidr = range.cidr();
-        let reservations = self.reservations.within(first(cidr), last(cidr));
+        let reservations = self.reservations.within(range.cidr());
         let reservations = reservations.map(|reservation| reservation.address);
         let of_ips = self.ips.values().filter_map(|ip| ip.status.address);
         let reserved: BTreeSet<Address> =

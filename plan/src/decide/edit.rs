@@ -11,9 +11,7 @@ use super::{Next, Notices, World};
 use crate::address::Address;
 use crate::facts::SubnetFacts;
 use crate::names::InterfaceId;
-use crate::objects::{
-    Block, BlockSpec, Claim, ClaimPhase, IpStatus, Pod, Previous, Reservation, Target,
-};
+use crate::objects::{Block, Claim, ClaimPhase, IpStatus, Pod, Previous, Reservation, Target};
 use crate::reason::Reason;
 use crate::step::{Read, StatusWrite, Write};
 
@@ -76,11 +74,8 @@ impl World<'_> {
     /// `Ok` if the IP may move to this block. To one of another subnet it may not before each place of the present
     /// subnet is proven empty: no inventory of the other subnet could show a late Assign there.
     fn leaves_subnet_for(&self, block: &Block) -> Result<(), Unreserved> {
-        let subnet = |spec: &BlockSpec| spec.subnet.clone();
-        let (from, to) = (
-            self.spec().map(subnet),
-            block.spec.as_ref().ok().map(subnet),
-        );
+        let from = self.spec().map(|spec| &spec.subnet);
+        let to = block.spec.as_ref().ok().map(|spec| &spec.subnet);
         if from.is_none() || from == to || self.previous_needed().is_empty() {
             return Ok(());
         }

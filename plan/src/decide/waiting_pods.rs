@@ -59,16 +59,8 @@ impl World<'_> {
             if gives_reason(&seen.pod, reason) {
                 continue;
             }
-            let step = Step::Write(Write::Gate(GateWrite {
-                pod: seen.pod.key.clone(),
-                uid: seen.pod.uid.clone(),
-                version: Some(seen.pod.version),
-                status: false,
-                shown: seen.pod.gate_status(),
-                reason,
-                message,
-                denied_at: None,
-            }));
+            let gate = GateWrite::explaining(&seen.pod, reason, message);
+            let step = Step::Write(Write::Gate(gate));
             next = match (self.memory.failures.due(&step, self.now), next) {
                 (Some(due), next) => next.or(|| Next::At(due)),
                 (None, Next::At(at)) => return Next::Do(step, Some(at)),
@@ -82,8 +74,7 @@ impl World<'_> {
     /// does not want an address.
     fn waits_since(&self, seen: &PodSeen) -> Option<Instant> {
         let pod = &seen.pod;
-        let wants = pod.annotated && pod.gated && !pod.ended && pod.deleting.is_none();
-        if !wants || pod.reports_attached() {
+        if !pod.wants_address() || pod.reports_attached() {
             return None;
         }
         let claim = self.ip.status.claim.as_ref();

@@ -21,8 +21,7 @@ impl Facts {
     pub(super) fn without_ip(&self, name: &IpName, now: Instant) -> Decision {
         let mut notices = Vec::new();
         let pods = || {
-            let pods = self.pods_of.of(name);
-            let pods = pods.filter_map(|uid| self.pods.get(uid));
+            let pods = self.pods_asking(name);
             pods.filter(|seen| !self.is_of_another(&seen.pod))
         };
         // Only one pod at a time: the writes of two pods that both fail would follow each other without a wait. A
@@ -105,23 +104,14 @@ impl Facts {
 /// Since when the pod waits for the address. None: it does not want one, or its gate has the reason.
 fn waits_since(seen: &PodSeen) -> Option<Instant> {
     let pod = &seen.pod;
-    let wants = pod.annotated && pod.gated && !pod.ended && pod.deleting.is_none();
     seen.bound_since
-        .filter(|_| wants && !gives_reason(pod, Reason::StalePod))
+        .filter(|_| pod.wants_address() && !gives_reason(pod, Reason::StalePod))
 }
 
 fn stale(name: &IpName, pod: &Pod) -> GateWrite {
-    GateWrite {
-        pod: pod.key.clone(),
-        uid: pod.uid.clone(),
-        version: Some(pod.version),
-        status: false,
-        shown: pod.gate_status(),
-        reason: Reason::StalePod,
-        message: format!(
-            "IP {name} does not exist any more: create it and then delete the pod, or remove the annotation \
-             ip.wgtwo.com/ip from the pod"
-        ),
-        denied_at: None,
-    }
+    let message = format!(
+        "IP {name} does not exist any more: create it and then delete the pod, or remove the annotation \
+         ip.wgtwo.com/ip from the pod"
+    );
+    GateWrite::explaining(pod, Reason::StalePod, message)
 }

@@ -77,10 +77,7 @@ impl<'a> World<'a> {
 
     /// The pods with the label of this IP, including those that were admitted for an earlier IP of the same name.
     pub(crate) fn pods(&self) -> impl Iterator<Item = &'a PodSeen> {
-        self.facts
-            .pods_of
-            .of(&self.ip.name)
-            .filter_map(|uid| self.facts.pods.get(uid))
+        self.facts.pods_asking(&self.ip.name)
     }
 
     pub(crate) fn pod(&self, uid: &PodUid) -> Option<&'a PodSeen> {

@@ -5,7 +5,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 
 use super::address_rows::AddressRows;
 use super::sets::Sets;
-use crate::address::Address;
+use crate::address::{Address, Cidr, first, last};
 use crate::names::{IpName, IpUid};
 use crate::objects::Reservation;
 
@@ -44,8 +44,10 @@ impl Reservations {
         self.at.values_mut()
     }
 
-    pub(crate) fn within(&self, from: Address, to: Address) -> impl Iterator<Item = &Reservation> {
-        self.at.range(from..=to).map(|(_, reservation)| reservation)
+    pub(crate) fn within(&self, cidr: Cidr) -> impl Iterator<Item = &Reservation> {
+        self.at
+            .range(first(cidr)..=last(cidr))
+            .map(|(_, reservation)| reservation)
     }
 
     /// The last address of the row of reserved addresses from this one on; None: this address is not reserved.

@@ -90,6 +90,11 @@ pub enum Handover {
 }
 
 impl Pod {
+    /// True if it asks for an address and can still become ready with one.
+    pub(crate) const fn wants_address(&self) -> bool {
+        self.annotated && self.gated && !self.ended && self.deleting.is_none()
+    }
+
     /// The name and UID of its controller, if that is a `ReplicaSet`.
     #[must_use]
     pub fn replica_set(&self) -> Option<(&String, &ReplicaSetUid)> {

@@ -4,7 +4,7 @@ use alloc::string::String;
 
 use crate::address::Address;
 use crate::names::{ClaimId, IpName, IpUid, PodKey, PodUid, ResourceVersion};
-use crate::objects::{IpStatus, Reservation};
+use crate::objects::{IpStatus, Pod, Reservation};
 use crate::reason::Reason;
 
 /// A write to the API server. It is guarded by the state that it was decided from.
@@ -172,6 +172,21 @@ pub struct GateWrite {
 }
 
 impl GateWrite {
+    /// The write that tells a waiting pod why it waits. The version guards it: a process with a lagging watch must not
+    /// overwrite a newer gate.
+    pub(crate) fn explaining(pod: &Pod, reason: Reason, message: String) -> Self {
+        Self {
+            pod: pod.key.clone(),
+            uid: pod.uid.clone(),
+            version: Some(pod.version),
+            status: false,
+            shown: pod.gate_status(),
+            reason,
+            message,
+            denied_at: None,
+        }
+    }
+
     /// True if the write only tells a waiting pod why it waits. No decision depends on such a write.
     #[must_use]
     pub const fn only_explains(&self) -> bool {

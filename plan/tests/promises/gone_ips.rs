@@ -25,6 +25,18 @@ pub fn world() -> Sim {
     sim
 }
 
+/// The same with the pods "a" and "b".
+pub fn two_pods() -> Sim {
+    let mut sim = Sim::reserved(&["n1"]);
+    for pod in ["a", "b"] {
+        sim.pod(pod);
+    }
+    sim.delete_ip("partner");
+    sim.settle();
+    sim.taken.clear();
+    sim
+}
+
 pub fn bind(sim: &mut Sim, pod: &str, node: &str) {
     sim.change_pod(pod, |pod| pod.node = Some(node.into()));
 }
@@ -182,13 +194,7 @@ fn a_changed_label_makes_no_pod_of_another_ip_stale() {
 #[test]
 fn a_read_counts_for_five_seconds() {
     for (after, expected) in [(4_000, 1), (6_000, 2)] {
-        let mut sim = Sim::reserved(&["n1"]);
-        for pod in ["a", "b"] {
-            sim.pod(pod);
-        }
-        sim.delete_ip("partner");
-        sim.settle();
-        sim.taken.clear();
+        let mut sim = two_pods();
         bind(&mut sim, "a", "n1");
         sim.wait(Duration::from_millis(after));
         bind(&mut sim, "b", "n1");
@@ -197,11 +203,15 @@ fn a_read_counts_for_five_seconds() {
     }
 }
 
-/// The watch of IPs is silent, and a new IP and its pod are created.
-fn with_an_ip_that_no_watch_shows(sim: &mut Sim) {
+/// The watch of IPs is silent, and a new IP and its pod are created: the pod gets the address, and no `False`.
+fn expect_a_new_ip_is_not_gone(sim: &mut Sim) {
     sim.controllers[0].stuck = [Kind::Ip].into();
     sim.ip("partner", "203.0.113.10");
     sim.pod("new").on("n1");
+    sim.wait(Duration::from_secs(10));
+    sim.expect_attached("partner", "new");
+    let told = told(sim, "new");
+    assert!(told.iter().all(|(_, gate)| gate.status), "{told:?}");
 }
 
 #[test]
@@ -209,11 +219,7 @@ fn an_ip_that_only_a_read_shows_is_not_gone() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.wait(Duration::from_secs(10));
-    with_an_ip_that_no_watch_shows(&mut sim);
-    sim.wait(Duration::from_secs(10));
-    sim.expect_attached("partner", "new");
-    let told = told(&sim, "new");
-    assert!(told.iter().all(|(_, gate)| gate.status), "{told:?}");
+    expect_a_new_ip_is_not_gone(&mut sim);
 }
 
 #[test]
@@ -223,11 +229,7 @@ fn a_read_from_before_the_pod_proves_nothing() {
     while reads(&sim).is_empty() {
         sim.wait(Duration::from_millis(100));
     }
-    with_an_ip_that_no_watch_shows(&mut sim);
-    sim.wait(Duration::from_secs(10));
-    sim.expect_attached("partner", "new");
-    let told = told(&sim, "new");
-    assert!(told.iter().all(|(_, gate)| gate.status), "{told:?}");
+    expect_a_new_ip_is_not_gone(&mut sim);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use mooring_plan::facts::Kind;
 use mooring_plan::reason::Reason;
 
-use crate::gone_ips::{bind, reads, world, writes};
+use crate::gone_ips::{bind, reads, two_pods, world, writes};
 use crate::sim::Sim;
 
 /// The controller remembers no failure of a name without an IP.
@@ -50,13 +50,7 @@ fn a_write_that_fails_is_repeated_with_backoff() {
 
 #[test]
 fn two_releases_that_fail_do_not_alternate() {
-    let mut sim = Sim::reserved(&["n1"]);
-    for pod in ["a", "b"] {
-        sim.pod(pod);
-    }
-    sim.delete_ip("partner");
-    sim.settle();
-    sim.taken.clear();
+    let mut sim = two_pods();
     sim.refuses = |_| true;
     for pod in ["a", "b"] {
         sim.remove_annotation(pod);

@@ -7,7 +7,8 @@ use std::time::Duration;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Read, StatusWrite, Write};
 
-use crate::refused_writes::{HOUR, NEW, OLD, SOON, expect_refused, nothing_is_forbidden, ready};
+use crate::programmed::ready;
+use crate::refused_writes::{HOUR, NEW, OLD, SOON, expect_refused, nothing_is_forbidden};
 use crate::sim::{Fault, Sim, status_write};
 
 /// The writes that are refused, and words of the message.

@@ -3,25 +3,16 @@
 
 use std::time::Duration;
 
-use mooring_plan::objects::Condition;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Call, Notice, StatusWrite, Write};
 
+use crate::programmed::ready;
 use crate::sim::{Fault, Sim, address, status_write};
 
 pub const OLD: &str = "203.0.113.10";
 pub const NEW: &str = "203.0.113.20";
 pub const SOON: Duration = Duration::from_secs(10);
 pub const HOUR: Duration = Duration::from_hours(1);
-
-pub fn ready(sim: &Sim) -> Condition {
-    sim.the_ip("partner")
-        .status
-        .conditions
-        .ready
-        .clone()
-        .unwrap()
-}
 
 /// `Ready` is `False` with the text of the API server and these words.
 pub fn expect_refused(sim: &Sim, words: &str) {

@@ -125,17 +125,17 @@ fn shown_ip(object: &DynamicObject) -> Option<Fact> {
 #[cfg(test)]
 mod tests {
     use super::outcome;
-    use crate::api::request::REQUEST_TIMEOUT;
+    use crate::api::request::{REQUEST_TIMEOUT, RequestError};
     use crate::controller::error::Failure;
     use kube::core::Status;
     use mooring_plan::facts::WriteOutcome;
 
     fn outcome_of(code: u16, reason: &str) -> WriteOutcome {
         let status = Status::failure("no", reason).with_code(code).boxed();
-        outcome(&Failure::Api {
+        outcome(&Failure::Request(RequestError::Api {
             doing: "writing".to_owned(),
             source: kube::Error::Api(status),
-        })
+        }))
     }
 
     #[test]
@@ -156,10 +156,10 @@ mod tests {
         for code in [429, 500, 503, 504] {
             assert_eq!(outcome_of(code, "Later"), WriteOutcome::Unknown, "{code}");
         }
-        let late = Failure::Late {
+        let late = Failure::Request(RequestError::Late {
             doing: "writing".to_owned(),
             limit: REQUEST_TIMEOUT,
-        };
+        });
         assert_eq!(outcome(&late), WriteOutcome::Unknown);
     }
 }
