@@ -1,5 +1,8 @@
 //! Changes by other clients in EC2: Mooring takes no address from them, and repairs its own addresses.
 
+use std::time::Duration;
+
+use mooring_cluster::Fault;
 use serde_json::json;
 
 use crate::harness::scene::{SOON, Scene};
@@ -9,6 +12,7 @@ scenes![
     shared an_unassigned_address_is_assigned_again,
     shared an_address_that_was_moved_to_a_foreign_interface_stays_there,
     shared an_orphaned_address_is_reported_and_left,
+    shared an_ip_takes_over_the_address_of_one_whose_finalizer_was_removed_by_hand,
 ];
 
 async fn an_address_on_a_foreign_interface_stays_until_take_from_names_it(scene: &Scene) {
@@ -123,4 +127,45 @@ async fn an_orphaned_address_is_reported_and_left(scene: &Scene) {
     scene
         .expect_condition("IPBlock", &block, "OrphanedAddress", "False")
         .await;
+}
+
+async fn an_ip_takes_over_the_address_of_one_whose_finalizer_was_removed_by_hand(scene: &Scene) {
+    let ip = scene.attached_pod().await;
+    let before = scene.get("IP", &ip.name).await.expect("it is attached");
+    let status = &before["status"];
+    let (block, eni) = (status["block"].as_str(), status["networkInterfaceID"].as_str());
+    let (block, eni) = (block.expect("a block"), eni.expect("an interface"));
+    let unassign = Fault::hold_before()
+        .of("UnassignPrivateIpAddresses")
+        .address(&ip.address);
+    let unassign = scene.ec2().fault(unassign).await;
+    scene.delete("IP", &ip.name).await;
+    scene
+        .eventually("the Unassign waits", SOON, async || {
+            let held = scene.ec2().held().await;
+            held.iter().any(|call| call.fault == unassign.0)
+        })
+        .await;
+    let by_hand = json!({"metadata": {"finalizers": null}});
+    scene.patch("IP", &ip.name, &by_hand).await;
+    scene
+        .eventually("the IP is gone", SOON, async || {
+            scene.get("IP", &ip.name).await.is_none()
+        })
+        .await;
+    scene.ec2().drop_held(unassign).await;
+    scene.expect_gate_closed("web", "StalePod").await;
+    // The address stays explained for some time after an own call.
+    let words = [ip.address.as_str(), eni];
+    let long = Duration::from_mins(2);
+    scene
+        .expect_event_naming("OrphanedAddress", block, &words, long)
+        .await;
+    let again = scene.ip("web", 10).await;
+    scene.delete("Pod", "web").await;
+    scene.pod("next", &again).await;
+    scene.expect_gate_closed("next", "AddressInUse").await;
+    let way_out = json!({"metadata": {"annotations": {"ip.wgtwo.com/take-from": eni}}});
+    scene.patch("IP", &again.name, &way_out).await;
+    scene.expect_attached(&again, "next").await;
 }

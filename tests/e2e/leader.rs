@@ -1,16 +1,19 @@
 //! Two replicas: one leads, and the other takes over when the leader is gone.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mooring_cluster::{Fault, Mooring, MooringOptions};
 
-use crate::harness::scene::{SOON, Scene};
+use crate::harness::expectations::{GATE, condition};
+use crate::harness::objects::on;
+use crate::harness::scene::{Ip, SOON, Scene};
 
 scenes![
     alone when_the_leader_is_killed_the_other_replica_takes_over,
     alone on_sigterm_the_lease_is_released,
     alone on_sigterm_with_a_call_in_flight_the_lease_is_released_after_the_call,
+    alone a_leader_that_was_paused_beyond_its_lease_changes_nothing,
 ];
 
 async fn replica(scene: &Scene) -> Arc<Mooring> {
@@ -115,6 +118,17 @@ async fn on_sigterm_with_a_call_in_flight_the_lease_is_released_after_the_call(s
         .await;
     let told = Instant::now();
     first.process().signal("TERM");
+    // The call can take 5 s. Until it has ended, no other replica may lead.
+    let call = Duration::from_secs(3);
+    scene
+        .remains("the Lease is kept during the call", call, async || {
+            let lease = scene.get("Lease", "mooring").await.ok_or("no Lease")?;
+            match lease["spec"]["holderIdentity"].as_str() {
+                Some(holder) if holder.starts_with(first.identity()) => Ok(()),
+                _ => Err(lease["spec"].to_string()),
+            }
+        })
+        .await;
     expect_given_back(scene).await;
     println!(
         "a leader with a call in flight released the lease after {:?}",
@@ -126,6 +140,52 @@ async fn on_sigterm_with_a_call_in_flight_the_lease_is_released_after_the_call(s
     scene.ec2().release_all().await;
     replica(scene).await;
     scene.expect_attached(&ip, "web").await;
+}
+
+async fn a_leader_that_was_paused_beyond_its_lease_changes_nothing(scene: &Scene) {
+    let replicas = [replica(scene).await, replica(scene).await];
+    let first = holder(scene, "").await;
+    let (paused, other) = sorted(&first, replicas);
+    scene.cluster().register_webhooks(&[&other]).await;
+    let block = scene.block().await;
+    let (a, b) = tokio::join!(scene.node("a"), scene.node("b"));
+    scene.expect_labelled(&a.name, &block).await;
+    scene.expect_labelled(&b.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene.pod_with("old", &ip, &on(&a)).await;
+    scene.expect_attached(&ip, "old").await;
+    paused.process().signal("STOP");
+    // When it goes on, its watches show these changes, and it still has the facts from before.
+    scene.delete("Pod", "old").await;
+    scene.pod_with("new", &ip, &on(&b)).await;
+    scene.expect_attached(&ip, "new").await;
+    let (mutations, before) = (scene.mutations().await.len(), versions(scene, &ip).await);
+    paused.process().signal("CONT");
+    scene
+        .eventually("the paused replica has noticed", SOON, async || {
+            paused.metric("mooring_leader", &[]).await < 0.5
+        })
+        .await;
+    let several_inventories = Duration::from_secs(4);
+    scene
+        .remains("nothing changes", several_inventories, async || {
+            let seen = (scene.mutations().await.len(), versions(scene, &ip).await);
+            if seen == (mutations, before.clone()) {
+                Ok(())
+            } else {
+                Err(format!("{seen:?}, before {before:?}"))
+            }
+        })
+        .await;
+    scene.expect_attached(&ip, "new").await;
+}
+
+/// The state of the IP and of the gate of its pod, as a leader writes it.
+async fn versions(scene: &Scene, ip: &Ip) -> (String, String) {
+    let (ip, pod) = (scene.get("IP", &ip.name).await, scene.get("Pod", "new").await);
+    let (ip, pod) = (ip.expect("the IP"), pod.expect("the pod"));
+    let gate = format!("{:?}", condition(&pod, GATE));
+    (ip["metadata"]["resourceVersion"].to_string(), gate)
 }
 
 async fn expect_given_back(scene: &Scene) {

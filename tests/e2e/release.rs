@@ -140,6 +140,9 @@ async fn a_force_deleted_pod_is_followed_by_its_successor(scene: &Scene) {
     scene.deployment("web", &ip).await;
     let old = scene.only_pod("web").await;
     let before = scene.expect_attached(&ip, &old).await;
+    let node = before["status"]["node"].as_str().expect("a node");
+    // The successor must be scheduled onto the other node.
+    scene.kubectl(&format!("cordon {node}")).await.success();
     scene
         .kubectl(&format!("delete pod {old} --force --grace-period=0"))
         .await
@@ -151,9 +154,8 @@ async fn a_force_deleted_pod_is_followed_by_its_successor(scene: &Scene) {
         &before["status"]["networkInterfaceID"],
         &after["status"]["networkInterfaceID"],
     );
-    if from != to {
-        let mutations = scene.mutations().await;
-        let last: Vec<_> = mutations.iter().rev().take(2).collect();
-        assert!(last[0].action.starts_with("Assign") && last[1].action.starts_with("Unassign"));
-    }
+    assert_ne!(from, to);
+    let mutations = scene.mutations().await;
+    let last: Vec<_> = mutations.iter().rev().take(2).collect();
+    assert!(last[0].action.starts_with("Assign") && last[1].action.starts_with("Unassign"));
 }

@@ -56,12 +56,10 @@ impl Fault {
 
 /// A delay that is longer than watches and an inventory need.
 const SLOW: Duration = Duration::from_millis(1500);
-/// A delay that is longer than the timeout of Mooring for the API server (5 s).
+/// A delay that is longer than the timeouts of Mooring for the API server and for a mutating call of EC2 (5 s each).
 const LATE: Duration = Duration::from_secs(6);
 /// The number of inventories (one per second) by which a slow answer of EC2 is delayed.
 const SLOW_LOOKS: u64 = 2;
-/// The same for a late answer: longer than the timeout of Mooring for EC2 (2 s).
-const LATE_LOOKS: u64 = 4;
 
 /// A fault that is set at its point.
 pub struct Placed<'a> {
@@ -206,11 +204,29 @@ impl Placed<'_> {
                 ec2.release(fault).await;
             }
             Fault::AnswerLate => {
-                self.looks(LATE_LOOKS).await;
+                self.time_out(fault).await;
                 ec2.release(fault).await;
             }
             _ => {}
         }
+    }
+
+    /// Holds the answer until Mooring has stopped waiting for it.
+    async fn time_out(&self, fault: FaultId) {
+        let scene = self.lot.scene();
+        scene
+            .remains("the call is held", LATE, async || {
+                let held = scene.ec2().held().await;
+                held.iter().any(|call| call.fault == fault.0)
+            })
+            .await;
+        let timeouts = ["PrivateIpAddresses", "code=\"Timeout\""];
+        scene
+            .eventually("the call has timed out", SOON, async || {
+                let mooring = Arc::clone(&*self.lot.site.mooring.lock().await);
+                mooring.metric("mooring_ec2_requests_total", &timeouts).await >= 1.0
+            })
+            .await;
     }
 
     /// Waits for this number of inventories.

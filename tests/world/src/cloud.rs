@@ -303,6 +303,13 @@ impl Cloud {
         Some(self.name_of(holder))
     }
 
+    /// The machine that the interface is attached to.
+    pub fn instance_of(&self, interface: &InterfaceId) -> Option<InstanceId> {
+        let interface = self.ec2.interface(self.id(interface)).ok()?;
+        let instance = on(interface)?;
+        Some(InstanceId::from(self.names[&instance.0].as_str()))
+    }
+
     /// All secondary addresses, with their interfaces.
     pub fn assigned(&self) -> BTreeSet<(Address, InterfaceId)> {
         let with = |interface: &NetworkInterface| {

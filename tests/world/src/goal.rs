@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use mooring_plan::address::Address;
 use mooring_plan::names::{InstanceId, InterfaceId};
-use mooring_plan::objects::{Claim, Ip, Pod};
+use mooring_plan::objects::{Claim, Condition, Ip, Pod};
 use mooring_plan::reason::Reason;
 
 use crate::cloud::Cloud;
@@ -27,6 +27,11 @@ fn require(holds: bool, what: &str) -> Result<(), String> {
     } else {
         Err(format!("at rest, {what}"))
     }
+}
+
+/// Is the condition `True`?
+fn holds(condition: Option<&Condition>) -> bool {
+    condition.is_some_and(|condition| condition.status)
 }
 
 impl AtRest<'_> {
@@ -81,7 +86,12 @@ impl AtRest<'_> {
             .is_some_and(|on| !explains(&ip.status, address, on));
         let attached: Vec<_> = self.kube.reports_attached(ip).map(|pod| &pod.uid).collect();
         let pods = &self.kube.pods;
+        let conditions = &ip.status.conditions;
         let Some(claim) = &ip.status.claim else {
+            require(
+                !holds(conditions.attached.as_ref()),
+                "a free IP has the condition Attached",
+            )?;
             require(
                 attached.is_empty(),
                 "a gate is True although there is no claim",
@@ -121,9 +131,26 @@ impl AtRest<'_> {
                 on.as_ref() == Some(&target.place.interface),
                 "the address is not on the interface of the claim",
             )?;
+            let machine = self.cloud.instance_of(&target.place.interface);
+            require(
+                machine.as_ref() == Some(&target.place.instance)
+                    && self.instance(holder).is_none_or(|of| Some(of) == machine.as_ref()),
+                "the interface of the claim is not on the machine of the holder",
+            )?;
             require(
                 attached == [&claim.uid] || attached.is_empty() && self.kube.lacks_node_part(ip),
                 "the gate of the holder is not True, or another gate is True",
+            )?;
+            require(
+                holds(conditions.attached.as_ref()),
+                "the condition Attached of an attached IP is not True",
+            )?;
+            let desired = ip.desired.as_ref().ok().and_then(|desired| desired.address);
+            let whole = desired.is_none_or(|desired| desired == address)
+                && !self.kube.lacks_node_part(ip);
+            require(
+                !whole || holds(conditions.ready.as_ref()),
+                "the condition Ready of an attached IP is not True",
             )?;
         } else {
             require(

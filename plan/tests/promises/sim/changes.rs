@@ -235,8 +235,8 @@ impl Sim {
     /// A foreign client puts the address on this ENI; None: it detaches the address.
     pub fn found_on(&mut self, text: &str, interface: Option<&str>) {
         self.note(format!("a foreign client puts {text} on {interface:?}"));
-        self.rules.put_by_hand(address(text), self.now);
         let on = interface.map(InterfaceId::from);
+        self.rules.put_by_hand(address(text), on.as_ref(), self.now);
         self.ec2.remember(self.now);
         self.ec2.put_manually(address(text), on.as_ref());
     }

@@ -19,11 +19,10 @@ fn said(ip: &Ip, reason: Reason) -> bool {
 impl Sim {
     /// At rest, the state must match the specs.
     pub fn expect_the_wish(&self) {
-        let by_hand: Vec<Address> = self.rules.ever_by_hand().collect();
         let goal = AtRest {
             kube: &self.kube,
             cloud: &self.ec2,
-            manual: &|address, _| by_hand.contains(&address),
+            manual: &|address, on| self.rules.ever_by_hand(address, on),
         };
         if let Err(why) = goal.check() {
             panic!("{why}\n{}", self.story());
@@ -31,10 +30,20 @@ impl Sim {
         self.expect_no_pod_to_wait_for_a_gone_ip();
     }
 
-    /// Every pod of an IP that does not exist has the reason, or is released.
+    /// Every pod of an IP that does not exist has the reason, or is released. No gate is `True` for such an IP, even if
+    /// there is another IP of its name.
     fn expect_no_pod_to_wait_for_a_gone_ip(&self) {
         let gone = |name: &IpName| !self.kube.ips.contains_key(name);
         let pods = self.kube.pods.values();
+        for pod in pods.clone().filter(|pod| pod.reports_attached()) {
+            let lives = |uid| self.kube.ips.values().any(|ip| &ip.uid == uid);
+            assert!(
+                pod.ip.as_ref().is_some_and(lives),
+                "the gate of {} is True for an IP that is gone\n{}",
+                pod.key,
+                self.story()
+            );
+        }
         let pods =
             pods.filter(|pod| pod.deleting.is_none() && pod.label.as_ref().is_some_and(gone));
         for pod in pods {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mooring_plan::address::Address;
 use mooring_plan::cloud::Reassign;
-use mooring_plan::names::{IpName, IpUid, NodeName, PodKey, PodUid};
+use mooring_plan::names::{InterfaceId, IpName, IpUid, NodeName, PodKey, PodUid};
 use mooring_plan::objects::{ClaimPhase, Ip, IpStatus, Pod};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Call, Notice, Read, Regarding, Step, Write};
@@ -34,6 +34,8 @@ pub struct Rules {
     pub(super) nodes: BTreeMap<NodeName, Instant>,
     pub(super) sets: Option<Instant>,
     by_hand: BTreeMap<Address, Instant>,
+    /// Each address and each ENI that a foreign client ever put it on.
+    by_hand_on: BTreeSet<(Address, InterfaceId)>,
 }
 
 impl Rules {
@@ -72,8 +74,9 @@ impl Rules {
         self.sets = Some(now);
     }
 
-    pub fn put_by_hand(&mut self, address: Address, now: Instant) {
+    pub fn put_by_hand(&mut self, address: Address, on: Option<&InterfaceId>, now: Instant) {
         self.by_hand.insert(address, now);
+        self.by_hand_on.extend(on.map(|on| (address, on.clone())));
     }
 
     /// The process was restarted: its reads do not count any more.
@@ -82,8 +85,9 @@ impl Rules {
         self.inventories.remove(&controller);
     }
 
-    pub fn ever_by_hand(&self) -> impl Iterator<Item = Address> {
-        self.by_hand.keys().copied()
+    /// Has a foreign client ever put the address on this ENI?
+    pub fn ever_by_hand(&self, address: Address, on: &InterfaceId) -> bool {
+        self.by_hand_on.contains(&(address, on.clone()))
     }
 }
 

@@ -20,6 +20,21 @@ struct Node<'a> {
     away_until: Option<Duration>,
     /// Its taints.
     taints: &'a Value,
+    /// Whether it is ready.
+    ready: bool,
+    /// When the heartbeat of its node part last changed, and its time. None: it has none.
+    heartbeat: Option<(&'a str, Duration)>,
+    /// When the last heartbeat came that was late.
+    late_until: Option<Duration>,
+}
+
+/// A node part whose heartbeat has this age counts as late (R3.34).
+const LATE: Duration = Duration::from_secs(15);
+
+impl Node<'_> {
+    fn is_late(&self, now: Duration) -> bool {
+        self.heartbeat.is_some_and(|(_, at)| at + LATE <= now)
+    }
 }
 
 /// All Nodes at one moment.
@@ -48,9 +63,13 @@ impl<'a> Nodes<'a> {
             away_since: None,
             away_until: None,
             taints: &Value::Null,
+            ready: false,
+            heartbeat: None,
+            late_until: None,
         });
         node.instance = instance;
         node.taints = &body["spec"]["taints"];
+        node.ready = !is_unready(body);
         if is_away(body) {
             node.away_since.get_or_insert(at);
         } else if node.away_since.take().is_some() {
@@ -83,6 +102,35 @@ impl<'a> Nodes<'a> {
             .map(|(name, _)| *name)
     }
 
+    /// Applies a write of the report of a node part.
+    pub(super) fn report(&mut self, request: &'a RequestInfo, body: &'a Value, at: Duration) {
+        let Some(node) = self.by_name.get_mut(request.name.as_str()) else {
+            return;
+        };
+        let beat = text(body, "/status/heartbeatTime");
+        if is_end(request, body) || beat.is_empty() {
+            node.heartbeat = None;
+        } else if node.heartbeat.is_none_or(|(before, _)| before != beat) {
+            if node.is_late(at) {
+                node.late_until = Some(at);
+            }
+            node.heartbeat = Some((beat, at));
+        }
+    }
+
+    /// Whether the Node is not ready, or its node part was late since then.
+    pub(super) fn is_unready_or_was_late(&self, name: &str, since: Duration, now: Duration) -> bool {
+        self.by_name.get(name).is_none_or(|node| {
+            let was_late = node.late_until.is_some_and(|until| until >= since);
+            !node.ready || node.is_late(now) || was_late
+        })
+    }
+
+    /// Whether the Node is ready.
+    pub(super) fn is_ready(&self, name: &str) -> bool {
+        self.by_name.get(name).is_some_and(|node| node.ready)
+    }
+
     /// How long the Node has been away.
     pub(super) fn away_for(&self, name: &str, now: Duration) -> Option<Duration> {
         let since = self.by_name.get(name)?.away_since?;
@@ -99,17 +147,22 @@ impl<'a> Nodes<'a> {
     }
 }
 
-/// Whether the Node is not ready or unreachable.
-fn is_away(node: &Value) -> bool {
-    let any = |pointer: &str, is: fn(&Value) -> bool| {
-        let list = node.pointer(pointer).and_then(Value::as_array);
-        list.is_some_and(|list| list.iter().any(is))
-    };
-    let unready = any("/status/conditions", |one| {
+fn any(node: &Value, pointer: &str, is: fn(&Value) -> bool) -> bool {
+    let list = node.pointer(pointer).and_then(Value::as_array);
+    list.is_some_and(|list| list.iter().any(is))
+}
+
+/// Whether the condition `Ready` is not `True`.
+fn is_unready(node: &Value) -> bool {
+    any(node, "/status/conditions", |one| {
         one["type"] == "Ready" && one["status"] != "True"
-    });
-    unready
-        || any("/spec/taints", |one| {
+    })
+}
+
+/// Whether the Node is not ready, unreachable or out of service.
+fn is_away(node: &Value) -> bool {
+    is_unready(node)
+        || any(node, "/spec/taints", |one| {
             one["key"] == "node.kubernetes.io/unreachable"
                 || one["key"] == "node.kubernetes.io/out-of-service"
         })

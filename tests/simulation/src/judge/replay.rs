@@ -8,7 +8,7 @@ use ec2_emulator::wire::Action;
 use serde_json::Value;
 
 use super::nodes::Nodes;
-use super::objects::{is_end, text};
+use super::objects::{address, is_end, text};
 use super::{Case, Restored};
 use crate::api_server::{Entry, Outcome};
 use crate::cloud::{Call, Execution};
@@ -83,6 +83,8 @@ pub(super) struct Claim<'a> {
 pub(super) struct Replay<'a> {
     /// The IPs, by UID.
     pub(super) ips: BTreeMap<&'a str, &'a Value>,
+    /// The last address of every IP that ever existed, by UID: a gate can say `True` for an IP that is gone.
+    pub(super) addresses: BTreeMap<&'a str, &'a str>,
     /// The pods, by UID.
     pub(super) pods: BTreeMap<&'a str, &'a Value>,
     /// Every claim that was ever written.
@@ -123,6 +125,7 @@ impl<'a> Replay<'a> {
                 return;
             }
             "ipnodes" => {
+                self.nodes.report(request, body, outcome.at);
                 let entries = body.pointer("/status/addresses").and_then(Value::as_array);
                 let done = entries
                     .into_iter()
@@ -159,6 +162,9 @@ impl<'a> Replay<'a> {
         }
         let uid = text(body, "/metadata/uid");
         of.insert(uid, body);
+        if request.resource == "ips" {
+            self.addresses.insert(uid, address(body));
+        }
         if body["spec"]["reassign"] == true {
             self.reassignable.insert(uid);
         }
@@ -193,6 +199,9 @@ impl<'a> Replay<'a> {
                 self.names
                     .insert((resource, text(object, "/metadata/name")), uid);
                 of.insert(uid, object);
+                if resource == "ips" {
+                    self.addresses.insert(uid, address(object));
+                }
             }
         }
     }

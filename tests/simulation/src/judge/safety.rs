@@ -9,7 +9,7 @@ use ec2_emulator::wire::Action;
 use serde_json::Value;
 
 use super::Case;
-use super::objects::{address, explains, ip_of, reports_attached, text};
+use super::objects::{explains, ip_of, reports_attached, text};
 use super::replay::Replay;
 use crate::api_server::{Entry, Outcome, Verb};
 use crate::cloud::{BEYOND, Call, Execution};
@@ -28,7 +28,7 @@ pub(super) fn one_holder(replay: &Replay<'_>) -> Verdict {
                 "S1: pods {other} and {uid} both say True for the IP {ip}"
             ));
         }
-        let Some(address) = replay.ips.get(ip).map(|ip| address(ip)) else {
+        let Some(address) = replay.addresses.get(ip).copied() else {
             continue;
         };
         if let Some(other) = by_address
@@ -167,8 +167,7 @@ fn may_take(replay: &Replay<'_>, address: Ipv4Addr, interface: &str) -> bool {
 fn silent(replay: &Replay<'_>, of: Ipv4Addr, call: &Call, when: &str) -> Verdict {
     let of = of.to_string();
     let speaks = replay.pods.iter().find(|(_, pod)| {
-        let ip: Option<&&Value> = replay.ips.get(ip_of(pod));
-        reports_attached(pod) && ip.is_some_and(|ip| address(ip) == of)
+        reports_attached(pod) && replay.addresses.get(ip_of(pod)) == Some(&of.as_str())
     });
     match speaks {
         Some((uid, _)) => Err(format!(

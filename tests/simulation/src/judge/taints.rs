@@ -54,6 +54,16 @@ pub(super) fn written(
             "the taints of others on Node {name} are changed from {others_before:?} to {others:?}"
         ));
     }
+    // The guard by version makes the Node at the write the Node that was decided from (R3.37).
+    let (since, nodes) = (outcome.at.saturating_sub(BEFORE), &replay.nodes);
+    if is && !was && !nodes.is_unready_or_was_late(name, since, outcome.at) {
+        return Err(format!(
+            "Node {name} is taken out of service, and it is ready and its node part reports"
+        ));
+    }
+    if was && !is && !nodes.is_ready(name) {
+        return Err(format!("Node {name} is put back, and it is not ready"));
+    }
     let states = states(case, instance, outcome.at);
     if is && !was && !states.contains(&true) {
         return Err(format!(

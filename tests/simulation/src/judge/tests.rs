@@ -1,6 +1,7 @@
 //! The judge finds a violation in histories that violate a rule, and accepts a history that does not.
 
 mod holding;
+mod taints;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -216,6 +217,30 @@ fn two_pods_with_a_true_gate_are_found() {
         claim(2, "one", "eni-1", true, none()),
         pod(3, "one", true),
         pod(4, "two", true),
+    ];
+    found(&history, &[], "S1");
+}
+
+#[test]
+fn a_pod_of_an_ip_that_is_gone_counts_for_its_address() {
+    let mut end = claim(4, "one", "eni-1", true, none());
+    end.request.verb = Verb::Delete;
+    let mut again = claim(5, "two", "eni-1", true, none());
+    let outcome = again.outcome.as_mut().unwrap();
+    let mut ip = Value::clone(&outcome.body);
+    ip["metadata"]["uid"] = json!("again");
+    outcome.body = Arc::new(ip);
+    let mut other = pod(6, "two", true);
+    let outcome = other.outcome.as_mut().unwrap();
+    let mut body = Value::clone(&outcome.body);
+    body["metadata"]["annotations"]["ip.wgtwo.com/ip-uid"] = json!("again");
+    outcome.body = Arc::new(body);
+    let history = [
+        claim(2, "one", "eni-1", true, none()),
+        pod(3, "one", true),
+        end,
+        again,
+        other,
     ];
     found(&history, &[], "S1");
 }

@@ -66,6 +66,9 @@ pub fn goal_reached(world: &World) -> Result<(), String> {
             if ip["status"]["claimed"] == true {
                 return Err(format!("no pod asks for {}", shown()));
             }
+            if is_true(ip, "Attached") || !is_true(ip, "Reserved") {
+                return Err(format!("the conditions are not those of a free IP: {}", shown()));
+            }
             continue;
         }
         let holder = asking
@@ -81,6 +84,10 @@ pub fn goal_reached(world: &World) -> Result<(), String> {
         }
         if saying != [text(holder, "/metadata/name")] {
             return Err(format!("{saying:?} say True for {}", shown()));
+        }
+        let kinds = ["Reserved", "Attached", "Ready"];
+        if !kinds.iter().all(|kind| is_true(ip, kind)) {
+            return Err(format!("{kinds:?} are not all True: {}", shown()));
         }
         placed.insert(address.to_owned(), interface);
     }
@@ -255,11 +262,18 @@ fn asks(world: &World, pod: &Value, ip: &Value) -> bool {
 }
 
 fn attached(pod: &Value) -> bool {
-    let conditions = pod.pointer("/status/conditions").and_then(Value::as_array);
+    is_true(pod, "ip.wgtwo.com/attached")
+}
+
+/// Does the object have this condition, and is it `True`?
+fn is_true(object: &Value, kind: &str) -> bool {
+    let conditions = object
+        .pointer("/status/conditions")
+        .and_then(Value::as_array);
     conditions.is_some_and(|conditions| {
         conditions
             .iter()
-            .any(|one| one["type"] == "ip.wgtwo.com/attached" && one["status"] == "True")
+            .any(|one| one["type"] == kind && one["status"] == "True")
     })
 }
 
@@ -273,18 +287,8 @@ fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
 /// The blocks whose brake is engaged.
 #[must_use]
 pub fn braked(world: &World) -> Vec<String> {
-    let engaged = |block: &Value| {
-        let conditions = block
-            .pointer("/status/conditions")
-            .and_then(Value::as_array);
-        conditions.is_some_and(|conditions| {
-            conditions
-                .iter()
-                .any(|one| one["type"] == "BrakeEngaged" && one["status"] == "True")
-        })
-    };
     let blocks = world.cluster.list("ipblocks");
-    let engaged = blocks.iter().filter(|block| engaged(block));
+    let engaged = blocks.iter().filter(|block| is_true(block, "BrakeEngaged"));
     engaged
         .map(|block| text(block, "/metadata/name").to_owned())
         .collect()

@@ -184,7 +184,8 @@ impl World {
     pub fn release_brake(&mut self, block: &str) {
         let patch = json!({"metadata": {"annotations": {"ip.wgtwo.com/release-brake": "yes"}}});
         self.cluster.merge("ipblocks", "", block, patch);
-        self.say(format!("the brake of block {block} is released"));
+        let text = format!("manual   the brake of block {block} is released");
+        self.log.manual_change(text);
     }
 
     /// Every pod that has an address, by its UID.

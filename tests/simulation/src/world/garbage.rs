@@ -22,6 +22,14 @@ impl World {
         for (uid, pod) in orphans {
             self.remove_pod(&uid, &pod);
         }
+        // A node part names its Node as the owner of its `IPNode`.
+        for report in self.cluster.list("ipnodes") {
+            let name = report["metadata"]["name"].as_str().unwrap_or_default();
+            if self.cluster.get("nodes", "", name).is_none() {
+                self.cluster.delete("ipnodes", "", name, None);
+                self.kernels.remove(name);
+            }
+        }
         // Pods and sets of deleted workloads are deleted together with their owner, in `workloads`.
         let ips = self.cluster.list("ips");
         let lives = |uid: &Value| ips.iter().any(|ip| &ip["metadata"]["uid"] == uid);

@@ -1,13 +1,25 @@
 //! The node parts: each programs the addresses on its node in one turn, and reports them in the next.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::{Health, World};
 
 /// The programmed state of one kernel: the entries of its `IPNode`, by IP.
 pub(super) type Kernel = BTreeMap<String, Value>;
+
+/// The interval of the heartbeat in the status, in seconds.
+const HEARTBEAT: u64 = 10;
+
+/// The time of the last heartbeat that is due.
+fn heartbeat(now: Duration) -> String {
+    let due = now.as_secs() / HEARTBEAT * HEARTBEAT;
+    let due = SignedDuration::from_secs(i64::try_from(due).unwrap_or(i64::MAX));
+    (Timestamp::UNIX_EPOCH + due).to_string()
+}
 
 impl World {
     /// Runs one turn of each running node part. Some turns are left out: it restarts, or its watch lags.
@@ -57,7 +69,7 @@ impl World {
         })
     }
 
-    /// Writes the programmed state into the `IPNode`, if it differs.
+    /// Writes the programmed state and the heartbeat into the `IPNode`, if they differ.
     fn report(&self, node: &str) {
         let Some(kernel) = self.kernels.get(node) else {
             return;
@@ -72,9 +84,10 @@ impl World {
                 return;
             }
         }
-        let said = shown.map(|shown| shown["status"]["addresses"].clone());
-        if said.is_none_or(|said| said != json!(addresses)) {
-            let status = json!({"version": env!("CARGO_PKG_VERSION"), "addresses": addresses});
+        let status = json!({
+            "version": env!("CARGO_PKG_VERSION"), "heartbeatTime": heartbeat(self.log.now()), "addresses": addresses,
+        });
+        if shown.is_none_or(|shown| shown["status"] != status) {
             self.cluster.merge_status("ipnodes", "", node, status);
         }
     }
