@@ -12,6 +12,9 @@ use crate::api::read::{self, Unreadable};
 use crate::controller::error::Failure;
 use crate::telemetry::chain;
 
+/// What the API server says if it cannot call an admission webhook that the write needs.
+const NOT_CALLED: &str = "failed calling webhook";
+
 /// The outcome of a failed write: refused for good only if the API server refused it.
 pub(super) fn outcome(failure: &Failure) -> WriteOutcome {
     let Some(status) = failure.status() else {
@@ -24,6 +27,10 @@ pub(super) fn outcome(failure: &Failure) -> WriteOutcome {
         // Too many requests: the write was not executed, and is tried again like one with an unknown outcome.
         429 => WriteOutcome::Unknown,
         400..500 => WriteOutcome::Refused(status.message.clone()),
+        // Admission comes before the write: nothing was written.
+        500 if status.reason == "InternalError" && status.message.contains(NOT_CALLED) => {
+            WriteOutcome::Refused(status.message.clone())
+        }
         _ => WriteOutcome::Unknown,
     }
 }
@@ -131,7 +138,11 @@ mod tests {
     use mooring_plan::facts::WriteOutcome;
 
     fn outcome_of(code: u16, reason: &str) -> WriteOutcome {
-        let status = Status::failure("no", reason).with_code(code).boxed();
+        outcome_of_text(code, reason, "no")
+    }
+
+    fn outcome_of_text(code: u16, reason: &str, text: &str) -> WriteOutcome {
+        let status = Status::failure(text, reason).with_code(code).boxed();
         outcome(&Failure::Request(RequestError::Api {
             doing: "writing".to_owned(),
             source: kube::Error::Api(status),
@@ -161,5 +172,25 @@ mod tests {
             limit: REQUEST_TIMEOUT,
         });
         assert_eq!(outcome(&late), WriteOutcome::Unknown);
+    }
+
+    #[test]
+    fn a_write_whose_webhook_cannot_be_called_is_refused() {
+        let text = "Internal error occurred: failed calling webhook \"x.example\": failed to call webhook: Post \
+                    \"https://x.example/\": connect: connection refused";
+        assert_eq!(
+            outcome_of_text(500, "InternalError", text),
+            WriteOutcome::Refused(text.to_owned())
+        );
+        // Whatever else the API server could not do, it may have written.
+        let other = "Internal error occurred: etcdserver: request timed out";
+        for (code, reason, text) in [
+            (500, "InternalError", other),
+            (500, "Unknown", text),
+            (504, "InternalError", text),
+        ] {
+            let outcome = outcome_of_text(code, reason, text);
+            assert_eq!(outcome, WriteOutcome::Unknown, "{code} {reason} {text}");
+        }
     }
 }
