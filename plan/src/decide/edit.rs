@@ -241,8 +241,8 @@ impl World<'_> {
         }
     }
 
-    /// Why the reservation or an edit of a held address must wait, and when to look again. What is done for the holder
-    /// goes on. `Err`: the step that must be done first.
+    /// Why a reservation or an edit must wait, and when to look again. What is done for the holder, or for a pod that
+    /// waits, goes on. `Err`: the step that must be done first.
     pub(crate) fn trouble_of(
         &self,
         edited: Result<(), Unreserved>,

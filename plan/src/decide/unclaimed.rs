@@ -1,5 +1,5 @@
 //! State none: an IP without a holder. It is reserved, claimed for an eligible pod, or deleted.
-//! Rules: R1.11, R2.3, R2.13, R2.14, R2.17, R2.21, R4.7.
+//! Rules: R1.11, R2.3, R2.13, R2.14, R2.17, R2.21, R4.7, R5.34.
 
 use alloc::format;
 
@@ -30,12 +30,12 @@ pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
         });
     }
     let unreserved = match ip.status.address {
-        None => first(world),
+        None => match first(world) {
+            Err(Unreserved::Do(next)) => return next,
+            trouble => trouble,
+        },
         Some(address) => match world.ensure_reserved(address) {
-            Ok(()) => {
-                let edited = world.edited_while_free();
-                edited.map_err(|unreserved| world.edit_unless_refused(unreserved))
-            }
+            Ok(()) => world.edited_while_free(),
             // Another owner has the address: an edit of the spec can help.
             Err(lost @ Unreserved::Trouble(..)) => match world.edited_while_free() {
                 edited @ Err(Unreserved::Do(_)) => edited,
@@ -44,14 +44,19 @@ pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
             repair => repair,
         },
     };
-    let (reserved, later) = match unreserved {
-        Ok(()) => (Ok(()), Next::Idle),
-        Err(Unreserved::Do(next)) => return next,
-        Err(Unreserved::Trouble(trouble, next)) => {
-            notices.extend(announce(world, &trouble));
-            (Err(trouble), next)
-        }
+    // While a repair or an edit waits, a pod gets the address that is reserved.
+    let is_reserved = |address| world.own_reservation(address).is_some();
+    let unreserved = match unreserved {
+        Err(Unreserved::Do(next)) if !ip.status.address.is_some_and(is_reserved) => return next,
+        unreserved => unreserved,
     };
+    let (reserved, later) = match world.trouble_of(unreserved) {
+        Ok(waits) => waits,
+        Err(next) => return next,
+    };
+    if let Err(trouble) = &reserved {
+        notices.extend(announce(world, trouble));
+    }
     let upkeep = world.drop_stale(notices);
     if matches!(upkeep, Next::Do(..)) {
         return upkeep;
@@ -63,7 +68,7 @@ pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
         }
         _ => world.write_conditions(reserved, &Attachment::Unclaimed),
     };
-    next.or(|| later).or(|| upkeep)
+    next.or(|| upkeep).no_later_than(&later)
 }
 
 /// Claims the address for the candidate that gets it.

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use mooring_plan::reason::Reason;
-use mooring_plan::step::{Call, Notice, StatusWrite, Write};
+use mooring_plan::step::{Call, Notice, Read, StatusWrite, Write};
+use mooring_world::objects::reservation_of_others;
 
 use crate::programmed::ready;
 use crate::sim::{Fault, Sim, address, status_write};
@@ -118,6 +119,78 @@ fn a_free_ip_whose_new_address_cannot_be_reserved_keeps_the_present_one() {
     sim.expect_not_reserved("partner", Reason::WriteRefused);
     nothing_is_forbidden(&mut sim);
     sim.expect_on(NEW, Some("eni-n1"));
+}
+
+/// What the API server does not do or does not answer.
+type Failing = fn(&mut Sim);
+
+#[test]
+fn a_free_ip_keeps_its_present_address_while_the_step_of_an_edit_fails() {
+    let failing: [Failing; 2] = [
+        |sim| sim.refuses = |write| matches!(write, Write::Reserve { .. }),
+        |sim| {
+            // Another manager has the new address, and nobody can say who.
+            let held = reservation_of_others("service", address(NEW), None);
+            sim.kube.reservations.insert(held.address, held);
+            sim.unread = |read| matches!(read, Read::Reservation(_));
+        },
+    ];
+    for fails in failing {
+        let mut sim = Sim::reserved(&["n1"]);
+        fails(&mut sim);
+        sim.edit("partner", NEW);
+        sim.wait(SOON);
+        sim.pod("a").on("n1");
+        sim.wait(SOON);
+        sim.expect_attached("partner", "a");
+        sim.expect_on(OLD, Some("eni-n1"));
+        sim.refuses = |_| false;
+        sim.unread = |_| false;
+        sim.kube.reservations.retain(|_, held| held.managed);
+        sim.settle();
+        sim.expect_on(NEW, Some("eni-n1"));
+    }
+}
+
+#[test]
+fn a_free_ip_whose_reservation_cannot_be_repaired_is_given_to_a_pod() {
+    let failing: [Failing; 2] = [
+        |sim| sim.refuses = |write| matches!(write, Write::RepairReservation { .. }),
+        |sim| sim.forbids = |write| matches!(write, Write::RepairReservation { .. }),
+    ];
+    for fails in failing {
+        let mut sim = Sim::reserved(&["n1"]);
+        fails(&mut sim);
+        let version = sim.kube.bump();
+        let held = sim.kube.reservations.get_mut(&address(OLD)).unwrap();
+        (held.owner, held.version) = (None, version);
+        sim.wait(SOON);
+        sim.pod("a").on("n1");
+        sim.wait(SOON);
+        sim.expect_attached("partner", "a");
+        sim.refuses = |_| false;
+        sim.forbids = |_| false;
+        sim.settle();
+        let held = &sim.kube.reservations[&address(OLD)];
+        assert!(held.owner.is_some(), "{}", sim.story());
+        assert!(ready(&sim).status, "{}", sim.story());
+    }
+}
+
+#[test]
+fn a_free_ip_whose_reservation_is_gone_and_cannot_be_created_is_given_to_no_pod() {
+    let mut sim = Sim::reserved(&["n1"]);
+    sim.refuses = |write| matches!(write, Write::Reserve { .. });
+    sim.kube.bump();
+    sim.kube.reservations.clear();
+    sim.wait(SOON);
+    sim.pod("a").on("n1");
+    sim.wait(HOUR);
+    let claim = &sim.the_ip("partner").status.claim;
+    assert!(claim.is_none(), "{}", sim.story());
+    sim.refuses = |_| false;
+    sim.settle();
+    sim.expect_attached("partner", "a");
 }
 
 #[test]
