@@ -1,12 +1,12 @@
 //! State Recorded: checks whether the holder still wants the address, and whether it is still attached.
-//! Rules: R3.19, R3.22, R4.8, R4.26.
+//! Rules: R3.19, R3.22, R4.8, R4.26, R5.9.
 
 use super::choose::Choice;
 use super::conditions::Attachment;
 use super::holder::{Failover, Holder};
 use super::refused::wait_for_permission;
 use super::reserve::Unreserved;
-use super::trouble::{foreign, previous_full};
+use super::trouble::{foreign, no_block, previous_full, unseen, unserved};
 use super::unclaimed::announce;
 use super::world::on_pod;
 use super::{Next, Notices, World};
@@ -98,7 +98,7 @@ pub(crate) fn hand_over(
     {
         return wait;
     }
-    take_over(world, choice, notices).unwrap_or_else(|next| next)
+    take_over(world, choice, notices)
 }
 
 /// Runs `otherwise` unless the holder has lost the address. A failover from a holder that is being deleted is checked
@@ -171,7 +171,12 @@ fn succeed_or_detach(world: &World<'_>, claim: &Claim, notices: &mut Notices) ->
             Choice::None(next @ Next::Do(..)) => return next,
             Choice::None(_) => {}
             take @ Choice::Take(_) => {
-                return take_over(world, take, notices).unwrap_or_else(|next| next);
+                let next = take_over(world, take, notices);
+                // Nobody has the address, so the IP says too what the next pod waits for.
+                return match next {
+                    Next::At(_) => unseen(world, Ok(()), notices),
+                    step => step,
+                };
             }
         }
     }
@@ -251,21 +256,24 @@ fn drifted(
     Some(next.unwrap_or_else(|_| previous_full(world, notices)))
 }
 
-fn take_over(world: &World<'_>, choice: Choice<'_>, notices: &mut Notices) -> Result<Next, Next> {
-    match choice {
-        Choice::Take(candidate) => {
-            let Some(address) = world.ip.status.address else {
-                return Err(Next::Idle);
-            };
-            if !world.locate(address).fresh {
-                return Err(world.soon());
-            }
-            Ok(world
-                .claim(candidate.pod, &candidate.placement.target, None)
-                .unwrap_or_else(|_| previous_full(world, notices)))
+/// Claims the address for the chosen pod. Without a fresh location there is no claim: the pod is told why none comes.
+fn take_over(world: &World<'_>, choice: Choice<'_>, notices: &mut Notices) -> Next {
+    let candidate = match choice {
+        Choice::Take(candidate) => candidate,
+        Choice::None(next) => return next,
+    };
+    let Some(address) = world.ip.status.address else {
+        return Next::Idle;
+    };
+    if !world.locate(address).fresh {
+        if let Some(trouble) = no_block(world).or_else(|| unserved(world)) {
+            notices.push(on_pod(candidate.pod, trouble.reason, trouble.message));
         }
-        Choice::None(next) => Err(next),
+        return world.soon();
     }
+    world
+        .claim(candidate.pod, &candidate.placement.target, None)
+        .unwrap_or_else(|_| previous_full(world, notices))
 }
 
 /// The step for a failover: a move to the candidate, a read, or nothing yet.
@@ -280,7 +288,7 @@ fn lost_to<'a>(
         Failover::Ask(next) => next,
         Failover::Yes => {
             let choice = choose(notices);
-            take_over(world, choice, notices).unwrap_or_else(|next| next)
+            take_over(world, choice, notices)
         }
     }
 }

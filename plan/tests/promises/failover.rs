@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use mooring_plan::cloud::InstanceState;
 use mooring_plan::names::InstanceId;
+use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::Write;
 
@@ -56,6 +57,20 @@ fn an_unreachable_node_releases_the_address() {
 fn the_out_of_service_taint_releases_the_address() {
     let mut sim = draining();
     sim.change_node("n1", |node| node.out_of_service = true);
+    sim.settle();
+    sim.expect_attached("partner", "b");
+}
+
+#[test]
+fn a_failover_that_waits_for_an_inventory_says_so() {
+    let mut sim = draining();
+    sim.describe_fails = Some(Outcome::Denied);
+    sim.wait(Duration::from_secs(130));
+    sim.node_unreachable("n1");
+    sim.wait(Duration::from_secs(10));
+    sim.expect_attached("partner", "a");
+    sim.expect_denied("b", Reason::AccessDenied);
+    sim.describe_fails = None;
     sim.settle();
     sim.expect_attached("partner", "b");
 }

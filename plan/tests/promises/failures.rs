@@ -218,7 +218,8 @@ fn holders_stay_while_describes_fail() {
     sim.count_from_here();
     sim.wait(Duration::from_mins(10));
     sim.expect_attached("partner", "a");
-    sim.expect_cost(0, 0, 0);
+    // The new pod gets the reason.
+    sim.expect_cost(0, 0, 1);
     sim.describe_fails = None;
     sim.settle();
     sim.expect_attached("partner", "b");

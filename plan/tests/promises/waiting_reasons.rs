@@ -124,6 +124,58 @@ fn the_location_of_the_address_is_unknown() {
     }
 }
 
+/// The causes for which no inventory comes, and the reason that the next pod gets.
+const NO_INVENTORY: [(Outcome, Reason); 3] = [
+    (Outcome::Denied, Reason::AccessDenied),
+    (Outcome::Throttled, Reason::Throttled),
+    (Outcome::Unknown, Reason::AttachFailed),
+];
+
+/// Pod "first" has the address, and its location has not been known for some time.
+fn held_at_an_unknown_location(outcome: Outcome) -> Sim {
+    let mut sim = world();
+    sim.next_revision("first", "n2", 1);
+    sim.settle();
+    sim.describe_fails = Some(outcome);
+    sim.wait(Duration::from_secs(130));
+    sim
+}
+
+#[test]
+fn a_rollout_waits_for_the_location_of_the_address() {
+    for (outcome, reason) in NO_INVENTORY {
+        let mut sim = held_at_an_unknown_location(outcome);
+        let from = sim.now;
+        sim.next_revision("next", "n1", 2);
+        sim.wait(HOUR);
+        let words = "ec2:DescribeNetworkInterfaces";
+        expect_gate_reason(&sim, "next", from, reason, words);
+        sim.expect_attached("partner", "first");
+        sim.describe_fails = None;
+        sim.settle();
+        sim.expect_attached("partner", "next");
+    }
+}
+
+#[test]
+fn the_next_pod_waits_for_the_location_of_the_address_that_nobody_has() {
+    for (outcome, reason) in NO_INVENTORY {
+        let mut sim = held_at_an_unknown_location(outcome);
+        sim.delete_pod("first");
+        sim.tell(0);
+        sim.remove_pod("first");
+        let from = sim.now;
+        sim.pod("next").on("n1").of_replica_set("rs1", 1, "dep");
+        sim.wait(HOUR);
+        let words = "ec2:DescribeNetworkInterfaces";
+        expect_gate_reason(&sim, "next", from, reason, words);
+        sim.expect_reason("partner", reason);
+        sim.describe_fails = None;
+        sim.settle();
+        sim.expect_attached("partner", "next");
+    }
+}
+
 #[test]
 fn the_interface_of_the_node_is_full() {
     let mut sim = world();
