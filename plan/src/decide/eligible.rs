@@ -115,10 +115,13 @@ impl World<'_> {
     /// until the wait after repeated refusals ends. If it was denied: until its wait ends or EC2 permits the action
     /// again.
     fn refused(&self, pod: &PodUid, interface: &InterfaceId) -> Option<Reason> {
+        let refused = self.ip.status.refused.as_ref();
         if self.refused_lately(interface) || self.refused_again(interface) {
-            return Some(Reason::AttachFailed);
+            // The status names only one refused target.
+            let named = refused.filter(|refused| &refused.interface == interface);
+            return Some(named.map_or(Reason::AttachFailed, |refused| refused.reason));
         }
-        let refused = self.ip.status.refused.as_ref()?;
+        let refused = refused?;
         let denied = refused.reason == Reason::AccessDenied
             && self
                 .memory

@@ -106,7 +106,7 @@ impl Ineligible {
                 ),
             ),
             Self::Refused(interface, reason) => (
-                Reason::AttachFailed,
+                *reason,
                 format!(
                     "EC2 refused {interface} ({}): it is tried again when an inventory shows room there",
                     reason.as_str()

@@ -168,6 +168,24 @@ fn a_full_interface_is_not_claimed_and_the_holder_keeps_the_address() {
 }
 
 #[test]
+fn an_interface_that_ec2_calls_full_although_its_limit_is_unknown_is_told_as_full() {
+    let mut sim = attached();
+    for last in 100..109 {
+        sim.found_on(&format!("203.0.113.{last}"), Some("eni-n2"));
+    }
+    sim.change_node("n2", |node| node.instance_type = None);
+    sim.settle();
+    sim.next_revision("b", "n2", 2);
+    sim.wait(Duration::from_mins(5));
+    sim.expect_attached("partner", "a");
+    let refused = sim.the_ip("partner").status.refused.clone().unwrap();
+    assert_eq!(refused.reason, Reason::NodeFull);
+    sim.expect_denied("b", Reason::NodeFull);
+    sim.expect_event("b", Reason::NodeFull);
+    assert!(!sim.rules.reported("b", Reason::AttachFailed));
+}
+
+#[test]
 fn a_move_on_the_same_full_interface_works() {
     let mut sim = attached();
     for last in 100..108 {
