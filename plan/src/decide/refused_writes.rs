@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use super::conditions::Trouble;
 use super::{Next, World};
+use crate::facts::Failures;
 use crate::names::IpName;
 use crate::objects::Condition;
 use crate::reason::Reason;
@@ -47,17 +48,11 @@ impl World<'_> {
 
     /// The Events about all writes that the API server refuses.
     pub(crate) fn refusals(&self) -> Vec<Notice> {
-        let mut notices = Vec::new();
+        let (ip, failures) = (&self.ip.name, &self.memory.failures);
+        let mut notices = refusals_of_pods(ip, failures, self.now);
         let mut explained = false;
-        for (write, text) in self.memory.failures.writes.refused(self.now) {
-            let message = refused(&self.ip.name, write, text);
-            if let Some(on) = pod_of(write) {
-                notices.push(Notice {
-                    on,
-                    reason: Reason::WriteRefused,
-                    message: message.clone(),
-                });
-            }
+        for (write, text) in failures.writes.refused(self.now) {
+            let message = refused(ip, write, text);
             // Many pods can wait for one IP: on the IP, one of them is enough.
             let explains = matches!(write, Write::Gate(gate) if gate.only_explains());
             if !(explains && explained) {
@@ -84,6 +79,19 @@ impl World<'_> {
     }
 }
 
+/// The Events on pods about the writes to them that the API server refuses. `ip`: the IP that they ask for.
+pub(super) fn refusals_of_pods(ip: &IpName, failures: &Failures, now: Instant) -> Vec<Notice> {
+    let refused_writes = failures.writes.refused(now);
+    let notices = refused_writes.filter_map(|(write, text)| {
+        Some(Notice {
+            on: pod_of(write)?,
+            reason: Reason::WriteRefused,
+            message: refused(ip, write, text),
+        })
+    });
+    notices.collect()
+}
+
 /// True for a write of the status. If one is refused, a condition that says so would be refused too.
 pub(crate) const fn is_of_status(next: &Next) -> bool {
     matches!(next, Next::Do(Step::Write(Write::Status { .. }), _))
@@ -98,7 +106,7 @@ fn pod_of(write: &Write) -> Option<Regarding> {
 }
 
 /// What could not be written, the text of the API server, and the way out.
-fn refused(ip: &IpName, write: &Write, text: &str) -> String {
+pub(super) fn refused(ip: &IpName, write: &Write, text: &str) -> String {
     let what = match write {
         Write::AddFinalizer { .. } => format!("add the finalizer to IP {ip}"),
         Write::RemoveFinalizer { .. } => format!("remove the finalizer from IP {ip}"),

@@ -1,9 +1,11 @@
 //! An IP whose status cannot be read. It is only reported: an address with an unknown place must neither count as free
 //! nor be moved.
+//! Rule: R5.34.
 
 use alloc::format;
 use alloc::vec;
 
+use super::refused_writes::refused;
 use crate::facts::Facts;
 use crate::objects::{UnreadableIp, UnreadableReport};
 use crate::reason::Reason;
@@ -34,14 +36,22 @@ impl Facts {
                 message,
             })
         });
-        let memory = self.memory.get(&ip.name);
-        let again = step
-            .as_ref()
-            .and_then(|step| memory?.failures.due(step, now));
+        let failures = self.memory.get(&ip.name).map(|memory| &memory.failures);
+        let again = step.as_ref().and_then(|step| failures?.due(step, now));
+        let mut notices = vec![notice];
+        if let Some(Step::Write(report)) = &step
+            && let Some(text) = failures.and_then(|it| it.writes.refusal(report, now))
+        {
+            notices.push(Notice {
+                on: Regarding::Ip(ip.name.clone(), ip.uid.clone()),
+                reason: Reason::WriteRefused,
+                message: refused(&ip.name, report, text),
+            });
+        }
         Decision {
             step: step.filter(|_| again.is_none()),
             again,
-            notices: vec![notice],
+            notices,
         }
     }
 }

@@ -1,11 +1,12 @@
 //! A name that pods ask for and no IP has: the IP was deleted. The gates of the pods say so, and pods without the
 //! annotation are released.
-//! Rules: R3.31, R4.5.
+//! Rules: R3.31, R4.5, R5.34.
 
 use alloc::format;
 use alloc::vec::Vec;
 
 use super::gates::release;
+use super::refused_writes::refusals_of_pods;
 use super::waiting_pods::gives_reason;
 use super::world::on_pod;
 use super::{Next, Notices};
@@ -24,18 +25,23 @@ impl Facts {
             let pods = self.pods_asking(name);
             pods.filter(|seen| !self.is_of_another(&seen.pod))
         };
-        // Only one pod at a time: the writes of two pods that both fail would follow each other without a wait. A
-        // version of the pod guards the write, because there is no IP with a version that it could name.
-        let left = pods().find_map(|seen| {
-            let write = release(&seen.pod, Some(seen.pod.version), None)?;
-            Some((seen, write))
-        });
-        let mut next = left.map_or(Next::Idle, |(seen, write)| {
-            self.write_if_missed(name, self.missed_since(name, seen, now), write, now)
-        });
+        let mut next = Next::Idle;
+        for seen in pods() {
+            // A version of the pod guards the write, because there is no IP with a version that it could name.
+            if let Some(write) = release(&seen.pod, Some(seen.pod.version), None) {
+                let missed = self.missed_since(name, seen, now);
+                next = next.or(|| self.write_if_missed(name, missed, write, now));
+            }
+        }
         for seen in pods() {
             next = next.or(|| self.report_stale(name, seen, now, &mut notices));
         }
+        let failures = self.without_ip.get(name);
+        notices.extend(
+            failures
+                .into_iter()
+                .flat_map(|it| refusals_of_pods(name, it, now)),
+        );
         let (step, again) = next.into_parts();
         Decision {
             step,

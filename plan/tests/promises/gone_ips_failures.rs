@@ -1,10 +1,11 @@
 //! What fails for the pods of an IP that is gone is repeated with backoff, overwrites no newer pod, and is forgotten.
-//! Rules: R3.33, R5.14, R5.16.
+//! Rules: R3.33, R5.14, R5.16, R5.34.
 
 use std::time::Duration;
 
 use mooring_plan::facts::Kind;
 use mooring_plan::reason::Reason;
+use mooring_plan::step::Write;
 
 use crate::gone_ips::{bind, reads, two_pods, world, writes};
 use crate::sim::Sim;
@@ -49,19 +50,49 @@ fn a_write_that_fails_is_repeated_with_backoff() {
 }
 
 #[test]
-fn two_releases_that_fail_do_not_alternate() {
+fn each_release_that_fails_has_its_own_backoff() {
     let mut sim = two_pods();
     sim.refuses = |_| true;
     for pod in ["a", "b"] {
         sim.remove_annotation(pod);
     }
     sim.wait(Duration::from_mins(1));
-    assert!((4..=10).contains(&writes(&sim)), "{}", sim.story());
+    assert!((8..=20).contains(&writes(&sim)), "{}", sim.story());
     sim.refuses = |_| false;
     sim.wait(Duration::from_secs(31));
     for pod in ["a", "b"] {
         sim.expect_released(pod);
     }
+}
+
+#[test]
+fn a_release_that_is_refused_delays_no_other_pod_and_is_told() {
+    let refusals: [fn(&Write) -> bool; 2] = [
+        |write| matches!(write, Write::Gate(gate) if gate.pod.name == "a"),
+        |write| matches!(write, Write::Label { pod, .. } if pod.name == "a"),
+    ];
+    for forbids in refusals {
+        let mut sim = two_pods();
+        sim.forbids = forbids;
+        for pod in ["a", "b"] {
+            sim.remove_annotation(pod);
+        }
+        sim.wait(Duration::from_secs(10));
+        sim.expect_released("b");
+        sim.expect_event("a", Reason::WriteRefused);
+        sim.forbids = |_| false;
+        sim.wait(Duration::from_secs(31));
+        sim.expect_released("a");
+    }
+}
+
+#[test]
+fn a_reason_that_is_refused_is_told() {
+    let mut sim = world();
+    sim.forbids = |_| true;
+    bind(&mut sim, "a", "n1");
+    sim.wait(Duration::from_mins(1));
+    sim.expect_event("a", Reason::WriteRefused);
 }
 
 #[test]

@@ -264,7 +264,7 @@ fn an_edit_to_the_address_of_an_ip_that_was_never_readable_is_refused() {
 }
 
 #[test]
-fn a_report_that_fails_waits_before_it_is_repeated() {
+fn a_report_that_is_refused_is_told_and_waits_before_it_is_repeated() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.settle();
@@ -277,10 +277,16 @@ fn a_report_that_fails_waits_before_it_is_repeated() {
     let refused = Fact::Wrote {
         ip: partner(),
         write,
-        outcome: WriteOutcome::Refused(String::new()),
+        outcome: WriteOutcome::Refused("denied by a policy".to_owned()),
     };
     told(&mut sim, refused);
     let decision = decided(&sim);
     assert_eq!(decision.step, None, "{}", sim.story());
     assert!(decision.again.is_some_and(|again| again > sim.now));
+    let mut notices = decision.notices.iter();
+    let notice = notices.find(|notice| notice.reason == Reason::WriteRefused);
+    let notice = notice.expect("an Event");
+    assert_eq!(notice.on, Regarding::Ip(partner(), uid));
+    let words = ["write the status of IP partner", "denied by a policy"];
+    assert!(words.iter().all(|words| notice.message.contains(words)));
 }
