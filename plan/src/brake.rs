@@ -4,6 +4,7 @@
 
 use crate::facts::Facts;
 use crate::names::BlockName;
+use crate::objects::Ip;
 
 /// This many releases inferred from absence are always allowed in a block.
 const ALWAYS_ALLOWED: usize = 2;
@@ -28,6 +29,12 @@ impl Facts {
     pub(crate) fn restored(&self, block: &BlockName) -> bool {
         let looked_at = self.rolled_back.as_ref();
         looked_at.is_some_and(|looked_at| !looked_at.contains(block))
+    }
+
+    /// The IPs of this block whose release was inferred from absence, and is pending.
+    pub(crate) fn missing_holders_in(&self, block: &BlockName) -> impl Iterator<Item = &Ip> {
+        let names = self.missing_holders_in.of(block);
+        names.filter_map(|name| self.ips.get(name))
     }
 
     /// Number of pending releases of this block that were inferred from absence.

@@ -94,10 +94,15 @@ impl Facts {
         if !self.brake_engaged(&block.name) {
             return Finding::none("BrakeEngaged", "no unusual number of pods vanished");
         }
+        let holders = self.missing_holders_in(&block.name).map(|ip| {
+            let claim = ip.status.claim.as_ref();
+            let pod = claim.map_or_else(String::new, |claim| claim.pod.to_string());
+            format!("IP {} (pod {pod})", ip.name)
+        });
         let message = format!(
-            "{} pods that hold addresses vanished, and the controller did not see their deletion: no address is \
-             released. If these pods are really gone, annotate this block with ip.wgtwo.com/release-brake: \"true\"",
-            self.brake_pending(&block.name)
+            "pods that hold addresses vanished, and the controller did not see their deletion: no address is released. \
+             Check {}. If the pods are really gone, annotate this block with ip.wgtwo.com/release-brake: \"true\"",
+            listed(holders)
         );
         Finding::with_event("BrakeEngaged", Reason::BrakeEngaged, message)
     }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use mooring_plan::facts::{Affected, Fact, Kind};
 use mooring_plan::names::{BlockName, ResourceVersion};
 use mooring_plan::objects::Pod;
-use mooring_plan::step::Write;
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{BlockStep, Write};
 
 use crate::sim::Sim;
 
@@ -104,6 +105,27 @@ fn a_move_to_a_successor_does_not_wait_for_it() {
     sim.wait(Duration::from_secs(5));
     sim.expect_attached("ip0", "next");
     assert_eq!(sim.counts.calls(), 2, "{}", sim.story());
+}
+
+#[test]
+fn the_condition_and_the_event_name_ips_and_pods() {
+    let mut sim = ten();
+    sim.kube.pods.retain(|key, _| key.name.as_str() >= "p7");
+    sim.relist(0);
+    sim.wait(Duration::from_secs(10));
+    let (steps, notices) = sim.controllers[0]
+        .facts()
+        .block_steps(&BlockName::from("block"), sim.now);
+    let written = steps.into_iter().find_map(|step| match step {
+        BlockStep::Status { status, .. } => status.conditions.get("BrakeEngaged").cloned(),
+        _ => None,
+    });
+    let event = notices.iter().find(|it| it.reason == Reason::BrakeEngaged);
+    for message in [&written.unwrap().message, &event.unwrap().message] {
+        let all = "IP ip0 (pod default/p0), IP ip1 (pod default/p1), IP ip2 (pod default/p2), \
+                   IP ip3 (pod default/p3), IP ip4 (pod default/p4) and 2 more.";
+        assert!(message.contains(all), "{message}");
+    }
 }
 
 fn engaged(sim: &Sim) -> bool {

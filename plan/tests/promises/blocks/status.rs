@@ -294,7 +294,8 @@ fn the_brake_is_reported_with_a_remedy() {
     sim.wait(INTERVAL);
     let said = condition(&mut sim, "BrakeEngaged");
     assert_eq!((said.status, said.reason), (true, Reason::BrakeEngaged));
-    assert!(said.message.starts_with("4 pods"), "{said:?}");
+    let named = said.message.contains("IP partner (pod default/a)");
+    assert!(named, "{said:?}");
     assert!(said.message.contains("ip.wgtwo.com/release-brake"));
     // The annotation `release-brake` stays until it was used.
     sim.change_block("block", |block| block.release_brake = true);
