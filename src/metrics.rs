@@ -75,8 +75,8 @@ impl Metrics {
         let addresses = family(
             &mut registry,
             "addresses",
-            "Addresses of a block by state: free, foreign (used by others), reserved, claimed, attached, or deleting \
-             (the IP is being deleted and the address is not released yet)",
+            "Addresses of a block by state: free, foreign (used by others), reserved, claimed, attached, not_programmed \
+             (attached, but its node does not pass packets) or deleting (its IP is being deleted)",
         );
         let probed = family(
             &mut registry,

@@ -59,8 +59,9 @@ impl Facts {
     }
 
     /// Number of addresses per block and state: `free`, `foreign` (another owner has it), or, for an address of an IP,
-    /// `reserved`, `claimed`, `attached` or `deleting` (the IP is being deleted, and waits for proof that the address
-    /// is on no ENI). Each address is counted once: the sum is the capacity of the block.
+    /// `reserved`, `claimed`, `attached`, `not_programmed` (attached, but its node does not pass packets) or `deleting`
+    /// (the IP is being deleted, and waits for proof that the address is on no ENI). Each address is counted once: the
+    /// sum is the capacity of the block. An unreadable IP counts as it was last read.
     #[must_use]
     pub fn addresses_by_state(&self) -> BTreeMap<(BlockName, &'static str), u64> {
         let mut counts = BTreeMap::new();
@@ -96,31 +97,34 @@ impl Facts {
         counts
     }
 
-    fn states_of(&self, block: &Block) -> [(&'static str, u64); 6] {
+    fn states_of(&self, block: &Block) -> [(&'static str, u64); 7] {
         let spec = block.spec.as_ref().ok();
         let subnet = spec.and_then(|spec| self.subnets.get(&spec.subnet));
         let counted = spec.and_then(|spec| self.counts(spec, subnet));
         let known = block.status.clone();
         let status = counted.map_or(known.clone(), |counts| counts.into_status(known));
-        let (mut claimed, mut attached, mut deleting) = (0, 0, 0);
+        let (mut claimed, mut attached, mut not_programmed, mut deleting) = (0, 0, 0, 0);
         let ips = self.ips.values().filter(|ip| lies_in(ip, block));
         for ip in ips.filter(|ip| ip.status.address.is_some()) {
             match &ip.status.claim {
                 _ if ip.deleting => deleting += 1,
                 None => {}
-                Some(claim) if claim.recorded() => attached += 1,
+                Some(claim) if claim.recorded() => match &ip.status.conditions.programmed {
+                    Some(programmed) if !programmed.status => not_programmed += 1,
+                    _ => attached += 1,
+                },
                 Some(_) => claimed += 1,
             }
         }
-        let reserved = status
-            .reserved
-            .saturating_sub(claimed + attached + deleting);
+        let held = claimed + attached + not_programmed + deleting;
+        let reserved = status.reserved.saturating_sub(held);
         [
             ("free", status.free),
             ("foreign", status.foreign),
             ("reserved", reserved),
             ("claimed", claimed),
             ("attached", attached),
+            ("not_programmed", not_programmed),
             ("deleting", deleting),
         ]
     }

@@ -226,6 +226,24 @@ fn verified_addresses_are_counted_for_blocks_with_a_probe() {
 }
 
 #[test]
+fn an_attached_address_that_is_not_programmed_is_counted_as_that() {
+    for probe in [true, false] {
+        let mut sim = asking(probe);
+        let of = |sim: &Sim| {
+            let counts = sim.controllers[0].facts().addresses_by_state();
+            ["attached", "not_programmed"].map(|state| counts[&("block".into(), state)])
+        };
+        assert_eq!(of(&sim), [1, 0]);
+        say_of(&mut sim, None, |said| {
+            said.state = AddressState::NotProgrammed("eth1 is down: bring it up".to_owned());
+        });
+        assert_eq!(of(&sim), [0, 1]);
+        say(&mut sim, None);
+        assert_eq!(of(&sim), [1, 0]);
+    }
+}
+
+#[test]
 fn the_condition_is_removed_while_the_node_passes_no_packets() {
     let mut sim = asking(true);
     say(&mut sim, Some(seen("203.0.113.10", 3)));

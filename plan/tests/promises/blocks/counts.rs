@@ -46,6 +46,7 @@ fn every_reservable_address_is_in_one_state() {
         // The primary addresses of two ENIs.
         ("foreign", 2),
         ("free", 251 - 6),
+        ("not_programmed", 0),
         ("reserved", 1),
     ];
     assert_eq!(counts, BTreeMap::from(expected));
