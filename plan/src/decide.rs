@@ -40,6 +40,7 @@ pub use eligible::{Placement, usable_interface};
 pub(crate) use holder::INSTANCE_FRESH;
 pub use ineligible::Ineligible;
 pub(crate) use next::{Next, Notices};
+pub(crate) use refused_writes::refused_write;
 pub(crate) use trouble::not_permitted;
 pub use world::World;
 

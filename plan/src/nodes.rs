@@ -1,9 +1,8 @@
 //! Fast failover (R3.34 to R3.41): a node that is away, and whose instance has ended according to EC2, gets the taint
 //! `node.kubernetes.io/out-of-service`. Kubernetes then force-deletes its pods, and their addresses can move.
 
-use alloc::borrow::ToOwned as _;
-use alloc::format;
-use alloc::string::String;
+mod notices;
+
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -12,8 +11,7 @@ use crate::decide::INSTANCE_FRESH;
 use crate::facts::{Facts, NodeReportSeen, NodeSeen};
 use crate::names::{InstanceId, IpName, NodeName};
 use crate::objects::{BlockSpec, Claim, DataPath, Ip, Node};
-use crate::reason::Reason;
-use crate::step::{Checks, NodeStep, Notice, Regarding};
+use crate::step::{Checks, NodeStep};
 use crate::time::Instant;
 
 /// For this time after a node became not ready, only the state of its instance is read, not the status checks.
@@ -195,75 +193,5 @@ impl Facts {
         let here = seen.flat_map(|seen| self.claimed_on(&seen.node));
         here.map(|(ip, claim)| (ip.name.clone(), claim.clone()))
             .collect()
-    }
-
-    /// The Events after a successful step of a node: on the Node, and on the pods there that have addresses.
-    #[must_use]
-    pub fn node_notices(&self, name: &NodeName, step: &NodeStep) -> Vec<Notice> {
-        let Some(seen) = self.nodes.get(name) else {
-            return Vec::new();
-        };
-        let instance = seen.node.instance.as_ref();
-        let instance = instance.map_or("", |instance| instance.as_str());
-        let (reason, message) = match step {
-            NodeStep::Ask(..) => return Vec::new(),
-            NodeStep::SetTaint(_, lost) => {
-                let why = match lost {
-                    Lost::Ended(state) => format!("is {}", state.in_words()),
-                    Lost::Impaired => "has failed a status check for 5 minutes or more".to_owned(),
-                };
-                let message = format!(
-                    "EC2 says that instance {instance} {why}: Mooring has set the taint out-of-service on node \
-                     {name}, so that Kubernetes deletes its pods by force"
-                );
-                (Reason::OutOfService, message)
-            }
-            NodeStep::RemoveTaint(_) => (
-                Reason::BackInService,
-                format!(
-                    "node {name} is ready and EC2 says that instance {instance} is running: Mooring has removed its \
-                     taint out-of-service"
-                ),
-            ),
-        };
-        let of_node = Regarding::Node(name.clone(), seen.node.uid.clone());
-        let mut notices = Vec::from([notice(of_node, reason, message.clone())]);
-        if reason == Reason::OutOfService {
-            let pods = self.claimed_on(&seen.node).map(|(ip, claim)| {
-                let on = Regarding::Pod(claim.pod.clone(), claim.uid.clone());
-                let message = format!(
-                    "IP {}: {message}; the address goes to the next pod",
-                    ip.name
-                );
-                notice(on, reason, message)
-            });
-            notices.extend(pods);
-        }
-        notices
-    }
-}
-
-impl Facts {
-    /// The Event if status checks are denied.
-    #[must_use]
-    pub fn checks_notice(&self, name: &NodeName, now: Instant) -> Option<Notice> {
-        let seen = self.nodes.get(name)?;
-        if self.may_ask_for_checks(now) {
-            return None;
-        }
-        let message = format!(
-            "the permission ec2:DescribeInstanceStatus is missing: fast failover of node {name} uses only the state of \
-             its instance. Add it to the policy of the role"
-        );
-        let on = Regarding::Node(name.clone(), seen.node.uid.clone());
-        Some(notice(on, Reason::AccessDenied, message))
-    }
-}
-
-const fn notice(on: Regarding, reason: Reason, message: String) -> Notice {
-    Notice {
-        on,
-        reason,
-        message,
     }
 }

@@ -136,6 +136,11 @@ pub(super) fn refused(ip: &IpName, write: &Write, text: &str) -> String {
         }
         Write::Label { pod, ip: None, .. } => format!("remove the label of IP {ip} from pod {pod}"),
     };
+    refused_write(&what, text)
+}
+
+/// What the API server refuses, its text, and the way out.
+pub(crate) fn refused_write(what: &str, text: &str) -> String {
     format!(
         "the API server refuses to {what}: {text}. Allow it in the RBAC of Mooring, or in the policy or webhook that \
          refuses it"

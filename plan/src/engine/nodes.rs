@@ -91,10 +91,8 @@ impl Engine {
         let done = completion.facts.iter().any(done);
         self.apply_all(completion, begun, now);
         self.nodes.mark_affected();
-        if let NodeStep::Ask(_, Checks::Asked) = &step {
-            let denied = self.facts.checks_notice(name, now);
-            self.post_new(denied.into_iter().collect(), now);
-        }
+        let refusals = self.facts.node_refusals(name, &step, now);
+        self.post_new(refusals, now);
         if !done {
             return;
         }

@@ -46,8 +46,8 @@ impl Facts {
             Fact::PodVanished(uid) => self.lose_pod(&uid),
             Fact::Node(node) => self.see_node(node, now),
             Fact::NodeGone(name) => self.lose_node(&name, now),
-            Fact::NodeAsked(name) => {
-                self.node_asked(&name, begun, now);
+            Fact::NodeAsked(name, failed) => {
+                self.node_asked(&name, failed, begun, now);
                 Affected::Nothing
             }
             Fact::NodeWrote(name, outcome) => {

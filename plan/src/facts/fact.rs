@@ -99,8 +99,8 @@ pub enum Fact {
     ChecksRead(InstanceId, Option<String>),
     /// The status checks could not be read.
     ChecksFailed(Outcome),
-    /// EC2 was asked about the instance of this Node. The answer is a separate fact.
-    NodeAsked(NodeName),
+    /// EC2 was asked about the instance of this Node, and how that failed, if it did. The answer is a separate fact.
+    NodeAsked(NodeName, Option<Outcome>),
     /// A write of a Node was answered. A watch shows the new state.
     NodeWrote(NodeName, WriteOutcome),
     /// A read for this IP failed and proves nothing.

@@ -167,6 +167,7 @@ impl FailedWrites {
     }
 }
 
-fn shortened(text: &str) -> String {
+/// The text of a refusal, not longer than a message may be.
+pub(super) fn shortened(text: &str) -> String {
     text.chars().take(LONGEST_TEXT).collect()
 }

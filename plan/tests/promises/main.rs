@@ -46,6 +46,7 @@ mod failover;
 mod failover_parts;
 mod failures;
 mod fast_failover;
+mod fast_failover_refused;
 mod forgetting;
 mod gate_opening;
 mod gone_ips;

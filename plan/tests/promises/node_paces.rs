@@ -80,7 +80,7 @@ fn the_write_ends(outcome: WriteOutcome) -> (Sim, Instant) {
     let node = NodeName::from("n1");
     let instance = crate::sim::instance_of("n1");
     let facts = sim.controllers[0].facts_mut();
-    facts.apply(Fact::NodeAsked(node.clone()), now, now);
+    facts.apply(Fact::NodeAsked(node.clone(), None), now, now);
     let stopped = Some(InstanceState::Stopped);
     facts.apply(Fact::InstanceRead(instance, stopped), now, now);
     assert!(writes_a_taint(&sim, now));

@@ -147,7 +147,7 @@ impl Paced {
             NodeStep::Ask(instance, _) => {
                 let state = self.cloud.state_of(instance);
                 let read = Fact::InstanceRead(instance.clone(), state);
-                return vec![Fact::NodeAsked(name.clone()), read];
+                return vec![Fact::NodeAsked(name.clone(), None), read];
             }
             NodeStep::SetTaint(..) => true,
             NodeStep::RemoveTaint(_) => false,

@@ -16,7 +16,7 @@ use crate::telemetry::chain;
 const NOT_CALLED: &str = "failed calling webhook";
 
 /// The outcome of a failed write: refused for good only if the API server refused it.
-pub(super) fn outcome(failure: &Failure) -> WriteOutcome {
+fn outcome(failure: &Failure) -> WriteOutcome {
     let Some(status) = failure.status() else {
         return WriteOutcome::Unknown;
     };
@@ -36,6 +36,23 @@ pub(super) fn outcome(failure: &Failure) -> WriteOutcome {
 }
 
 impl Effects {
+    /// The outcome of a write of a block or of a Node. A watch shows the new object: a fact from the answer could arrive
+    /// after the end of the object, which would then stay in the facts permanently.
+    pub(super) fn outcome_of(&self, done: Result<PatchOutcome, Failure>) -> WriteOutcome {
+        match done {
+            Ok(PatchOutcome::Done(_)) => WriteOutcome::Done(None),
+            Ok(PatchOutcome::Gone) => WriteOutcome::NotFound,
+            Ok(PatchOutcome::Changed(_)) => {
+                self.metrics.reconcile_error("Conflict");
+                WriteOutcome::Conflict
+            }
+            Err(failure) => {
+                self.failed(&failure);
+                outcome(&failure)
+            }
+        }
+    }
+
     /// Converts the answer to a write to facts.
     pub(super) fn answer(
         &self,

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::Taint;
 use kube::api::DynamicObject;
 use mooring_plan::cloud::InstanceState;
 use mooring_plan::engine::Completion;
-use mooring_plan::facts::{Fact, WriteOutcome};
+use mooring_plan::facts::Fact;
 use mooring_plan::names::{InstanceId, NodeName, ResourceVersion};
 use mooring_plan::outcome::{Action, Outcome};
 use mooring_plan::step::{Checks, NodeStep};
@@ -13,8 +13,7 @@ use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::Effects;
-use super::answer::outcome;
-use super::patch::{Guard, PatchOutcome, Subresource, patch};
+use super::patch::{Guard, Subresource, patch};
 use crate::api::names::{OUT_OF_SERVICE_EFFECT, OUT_OF_SERVICE_TAINT, OUT_OF_SERVICE_VALUE};
 use crate::api::read::is_our_taint;
 use crate::controller::error::Failure;
@@ -45,7 +44,7 @@ impl Effects {
         let asked = self.cloud.instance(id).await;
         let failed = asked.as_ref().err().map(|error| error.outcome);
         let mut called = vec![(Action::DescribeInstances, failed)];
-        let mut facts = vec![Fact::NodeAsked(node.clone())];
+        let mut facts = vec![Fact::NodeAsked(node.clone(), failed)];
         if checks == Checks::Asked && matches!(asked, Ok(InstanceState::Running)) {
             let impaired = self.cloud.impaired_since(id).await;
             let failed = impaired.as_ref().err().map(|error| error.outcome);
@@ -88,19 +87,7 @@ impl Effects {
             Ok(Some(json!({"spec": {"taints": taints}})))
         })
         .await;
-        let outcome = match done {
-            Ok(PatchOutcome::Done(_)) => WriteOutcome::Done(None),
-            Ok(PatchOutcome::Gone) => WriteOutcome::NotFound,
-            Ok(PatchOutcome::Changed(_)) => {
-                self.metrics.reconcile_error("Conflict");
-                WriteOutcome::Conflict
-            }
-            Err(failure) => {
-                self.failed(&failure);
-                outcome(&failure)
-            }
-        };
-        Fact::NodeWrote(node.clone(), outcome).into()
+        Fact::NodeWrote(node.clone(), self.outcome_of(done)).into()
     }
 }
 

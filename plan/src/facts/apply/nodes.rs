@@ -3,6 +3,7 @@
 use crate::facts::{Affected, Facts, NodeSeen, WriteOutcome};
 use crate::names::NodeName;
 use crate::objects::Node;
+use crate::outcome::Outcome;
 use crate::time::Instant;
 
 impl Facts {
@@ -57,10 +58,16 @@ impl Facts {
     }
 
     /// A question to EC2 about the instance of a Node has ended.
-    pub(super) fn node_asked(&mut self, name: &NodeName, begun: Instant, now: Instant) {
+    pub(super) fn node_asked(
+        &mut self,
+        name: &NodeName,
+        failed: Option<Outcome>,
+        begun: Instant,
+        now: Instant,
+    ) {
         if self.nodes.contains_key(name) {
             let pace = self.node_paces.entry(name.clone()).or_default();
-            pace.asked(name, begun, now);
+            pace.asked(name, failed, begun, now);
         }
     }
 

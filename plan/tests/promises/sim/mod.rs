@@ -94,6 +94,8 @@ pub struct Sim {
     pub refuses: fn(&Write) -> bool,
     /// The writes that the API server refuses with a text.
     pub forbids: fn(&Write) -> bool,
+    /// True if the API server refuses the writes of taints with a text.
+    pub forbids_taints: bool,
     /// The number of writes that were refused with a text.
     pub forbidden: u32,
     /// Every step that was taken, and when.
@@ -163,6 +165,7 @@ impl Sim {
             unread: |_| false,
             refuses: |_| false,
             forbids: |_| false,
+            forbids_taints: false,
             forbidden: 0,
             taken: Vec::new(),
             node_taken: Vec::new(),

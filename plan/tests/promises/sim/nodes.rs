@@ -30,8 +30,8 @@ impl Sim {
             let completed = Event::Completed(Work::Node(name.clone()), facts.into());
             self.controllers[controller].event(completed, None, self.now);
             let facts = self.controllers[controller].facts();
-            let notice = facts.checks_notice(&name, self.now);
-            self.rules.record(notice.as_slice());
+            let notices = facts.node_refusals(&name, &step, self.now);
+            self.rules.record(&notices);
             self.tell(controller);
         }
         let (steps, again) = self.controllers[controller].facts().node_steps(self.now);
@@ -46,7 +46,7 @@ impl Sim {
         match step {
             NodeStep::Ask(instance, checks) => {
                 self.counts.describes += 1;
-                let mut facts = vec![Fact::NodeAsked(name.clone())];
+                let mut facts = vec![Fact::NodeAsked(name.clone(), self.describe_fails)];
                 let state = match self.describe_fails {
                     None => self.ec2.state_of(instance),
                     Some(Outcome::InstanceNotFound) => None,
@@ -68,6 +68,11 @@ impl Sim {
                 self.counts.other_writes += 1;
                 let wanted = matches!(step, NodeStep::SetTaint(..));
                 let outcome = match self.kube.nodes.get(name) {
+                    _ if self.forbids_taints => {
+                        self.forbidden += 1;
+                        let text = format!("denied by a policy, request {}", self.forbidden);
+                        WriteOutcome::Refused(text)
+                    }
                     None => WriteOutcome::NotFound,
                     Some(node) if node.version != *version => WriteOutcome::Conflict,
                     Some(_) => {
