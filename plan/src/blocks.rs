@@ -1,11 +1,12 @@
 //! The steps of a block, apart from those of its IPs: its finalizer, its status, and the labels of the nodes that can
 //! carry its addresses.
-//! Rule: R3.7.
+//! Rules: R3.7, R5.35.
 
 mod counts;
 mod finding;
 mod ownerless;
 mod ready;
+mod refused_steps;
 mod status;
 
 use alloc::collections::BTreeMap;
@@ -17,9 +18,9 @@ use crate::facts::{Facts, NodeSeen, SubnetFacts};
 use crate::names::{BlockName, IpName};
 use crate::objects::{Block, BlockSpec, BlockStatus, Condition, Ip};
 use crate::reason::Reason;
-use crate::step::{BlockStep, Notice};
+use crate::step::{BlockStep, Notice, Regarding};
 use crate::time::Instant;
-use ready::READY;
+use ready::{READY, is_ready};
 
 impl Facts {
     /// The block in which the address of an IP is reserved.
@@ -28,12 +29,28 @@ impl Facts {
         self.ips.get(name)?.status.block.clone()
     }
 
-    /// The steps that a block needs now, which are independent of each other, and its notices.
+    /// The steps that a block needs now, which are independent of each other, and its notices. A write that has failed
+    /// waits for its backoff.
     #[must_use]
     pub fn block_steps(&self, name: &BlockName, now: Instant) -> (Vec<BlockStep>, Vec<Notice>) {
         let Some(block) = self.blocks.get(name).filter(|_| self.synced()) else {
             return (Vec::new(), Vec::new());
         };
+        let (mut steps, mut notices) = self.needed_steps(block, now);
+        notices.extend(self.refused_step(block, &steps).map(|message| Notice {
+            on: Regarding::Block(block.name.clone(), block.uid.clone()),
+            reason: Reason::WriteRefused,
+            message,
+        }));
+        if let Some(failures) = self.block_failures.get(name) {
+            steps.retain(|step| failures.is_due(step, now));
+        }
+        (steps, notices)
+    }
+
+    /// The steps of a block, whether they have failed or not, and the notices about what they show.
+    fn needed_steps(&self, block: &Block, now: Instant) -> (Vec<BlockStep>, Vec<Notice>) {
+        let name = &block.name;
         let ips: Vec<&Ip> = self.ips.values().filter(|ip| lies_in(ip, block)).collect();
         let mut steps = Vec::new();
         if block.deleting {
@@ -46,20 +63,21 @@ impl Facts {
                         version: block.version,
                     });
                 }
-                return (steps, Vec::new());
+                return (self.alone(block, steps), Vec::new());
             }
         } else if !block.finalizer {
             steps.push(BlockStep::AddFinalizer {
                 block: name.clone(),
                 version: block.version,
             });
-            return (steps, Vec::new());
+            return (self.alone(block, steps), Vec::new());
         }
         let Ok(spec) = &block.spec else {
+            let message = block.spec.as_ref().err().cloned().unwrap_or_default();
             steps.extend(write_status(
                 block,
                 BlockStatus {
-                    conditions: invalid(block),
+                    conditions: not_ready(block, Reason::Invalid, message),
                     ..block.status.clone()
                 },
             ));
@@ -82,26 +100,38 @@ impl Facts {
             steps.push(BlockStep::ReadLimits(unknown));
         }
         steps.extend(self.ownerless_step(spec, subnet, now));
-        let (status, notices) = self.block_status(block, spec, subnet, &ips, &carriers, now);
-        let ready = status
-            .conditions
-            .get(READY)
-            .is_some_and(|condition| condition.status);
-        steps.extend(write_status(block, status));
+        let mut writes = Vec::new();
         if spec.node_selector.is_none() && subnet.is_some_and(|subnet| subnet.inventory().is_some())
         {
             let labels = self.node_labels(block, Some((spec, subnet)));
             // With the label, pods would be scheduled to nodes for an address that cannot be reserved.
+            let ready = is_ready(block, spec, subnet);
             let put_on = |step: &BlockStep| matches!(step, BlockStep::Label { present: true, .. });
-            steps.extend(labels.into_iter().filter(|step| ready || !put_on(step)));
+            writes.extend(labels.into_iter().filter(|step| ready || !put_on(step)));
         }
         if block.release_brake && self.brake_pending(name) == 0 && !self.restored(name) {
-            steps.push(BlockStep::DropReleaseBrake {
+            writes.push(BlockStep::DropReleaseBrake {
                 block: name.clone(),
                 version: block.version,
             });
         }
+        let refused = self.refused_step(block, steps.iter().chain(&writes));
+        let (status, notices) = self.block_status(block, spec, &ips, &carriers, refused, now);
+        // The status says what the other writes wait for, so it comes before them.
+        steps.extend(write_status(block, status));
+        steps.extend(writes);
         (steps, notices)
+    }
+
+    /// Steps that come before everything else of the block. If one of them is refused, its condition says so.
+    fn alone(&self, block: &Block, mut steps: Vec<BlockStep>) -> Vec<BlockStep> {
+        if let Some(message) = self.refused_step(block, &steps) {
+            let mut status = block.status.clone();
+            let conditions = not_ready(block, Reason::WriteRefused, message);
+            status.conditions.extend(conditions);
+            steps.extend(write_status(block, status));
+        }
+        steps
     }
 
     /// True if Mooring still reserves an address of the block: for an IP that was edited to another block, or for none.
@@ -159,11 +189,11 @@ fn lies_in(ip: &Ip, block: &Block) -> bool {
     ip.status.block.as_ref() == Some(&block.name)
 }
 
-fn invalid(block: &Block) -> BTreeMap<String, Condition> {
-    let message = block.spec.as_ref().err().cloned().unwrap_or_default();
+/// The condition `Ready` of a block that cannot be used.
+fn not_ready(block: &Block, reason: Reason, message: String) -> BTreeMap<String, Condition> {
     let condition = Condition {
         status: false,
-        reason: Reason::Invalid,
+        reason,
         message,
         generation: block.generation,
     };

@@ -8,6 +8,7 @@ mod address_rows;
 mod affected;
 mod answered;
 mod apply;
+mod block_failures;
 mod bounds;
 mod boxed_map;
 mod claims_begun;
@@ -34,6 +35,7 @@ mod without_ip;
 
 pub use affected::Affected;
 pub(crate) use answered::Answered;
+pub(crate) use block_failures::BlockFailures;
 pub use bounds::Contradiction;
 use boxed_map::BoxedMap;
 pub(crate) use claims_begun::ClaimBegun;
@@ -94,6 +96,8 @@ pub struct Facts {
     /// Claims whose write was sent, until an answer or a read shows whether they were written.
     pub(crate) claims_begun: BTreeMap<IpName, ClaimBegun>,
     pub(crate) blocks: BTreeMap<BlockName, Block>,
+    /// The failed writes of blocks. Nearly all blocks have none.
+    pub(crate) block_failures: BTreeMap<BlockName, BlockFailures>,
     pub(crate) pods: BoxedMap<PodUid, PodSeen>,
     pub(crate) pods_of: Sets<IpName, PodUid>,
     pub(crate) index: Index,
@@ -196,6 +200,7 @@ impl Facts {
             pending_by_interface: Sets::default(),
             claims_begun: BTreeMap::new(),
             blocks: BTreeMap::new(),
+            block_failures: BTreeMap::new(),
             pods: BoxedMap::default(),
             pods_of: Sets::default(),
             index: Index::default(),

@@ -192,7 +192,9 @@ impl Reconciler {
 }
 
 async fn block_steps(effects: Effects, block: BlockName, steps: Vec<BlockStep>) -> Event {
-    let steps = steps.into_iter().map(|step| effects.block_step(step));
+    let steps = steps
+        .into_iter()
+        .map(|step| effects.block_step(&block, step));
     let mut all = Completion::default();
     let mut done = stream::iter(steps).buffer_unordered(BLOCK_STEPS_AT_ONCE);
     while let Some(one) = done.next().await {

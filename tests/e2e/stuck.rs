@@ -1,9 +1,11 @@
-//! The deletion of an IP that cannot be completed: it has a reason, nothing is dropped silently, and there is a
-//! workaround.
+//! What cannot be completed has a reason, and nothing is dropped silently: the deletion of an IP, with its workaround, and
+//! the label of a block on a node.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use mooring_cluster::{Fault, Node};
+use serde_json::json;
 
 use crate::harness::scene::{Ip, SOON, Scene};
 use crate::readme::{OPERATE, blocks, shell};
@@ -12,6 +14,7 @@ scenes![
     shared a_forbidden_deletion_is_reported_and_counted_until_it_is_permitted,
     shared the_workaround_for_a_forbidden_deletion_leaves_nothing,
     shared a_deletion_ends_without_the_instance,
+    alone a_node_label_that_a_policy_refuses_is_reported_until_it_is_permitted,
 ];
 
 const UNASSIGN: &str = "UnassignPrivateIpAddresses";
@@ -142,4 +145,80 @@ async fn a_deletion_ends_without_the_instance(scene: &Scene) {
         })
         .await;
     scene.expect_gone(&ip).await;
+}
+
+/// A policy of the API server refuses this label on all nodes. Returns when it is in force.
+async fn forbid_label(scene: &Scene, policy: &str, label: &str) {
+    let expression = format!("!('{label}' in object.metadata.?labels.orValue({{}}))");
+    let objects = [
+        json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+            "metadata": {"name": policy},
+            "spec": {"failurePolicy": "Fail",
+                "matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"],
+                    "operations": ["UPDATE"], "resources": ["nodes"]}]},
+                "validations": [{"expression": expression, "message": "this label is not wanted"}]}}),
+        json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
+            "metadata": {"name": policy},
+            "spec": {"policyName": policy, "validationActions": ["Deny"]}}),
+    ];
+    for object in objects {
+        scene.cluster().apply(&object.to_string()).await;
+    }
+    let probe = scene.node("probe").await;
+    let labelled = json!({"metadata": {"labels": {label: ""}}});
+    scene
+        .eventually("the policy is in force", SOON, async || {
+            let said = scene.would_change("Node", &probe.name, &labelled).await;
+            said.is_forbidden().then_some(()).ok_or(format!("{said:?}"))
+        })
+        .await;
+}
+
+async fn a_node_label_that_a_policy_refuses_is_reported_until_it_is_permitted(scene: &Scene) {
+    // The text of a policy contains "is forbidden".
+    scene.rights_were_away.store(true, Ordering::Relaxed);
+    scene.mooring().await;
+    let label = format!(
+        "ip.wgtwo.com.node-restriction.kubernetes.io/{}",
+        scene.named("block")
+    );
+    let policy = scene.named("no-label");
+    forbid_label(scene, &policy, &label).await;
+    let node = scene.node("a").await;
+    let block = scene.block().await;
+    let words = ["add the label of IPBlock", "this label is not wanted"];
+    scene
+        .expect_event_naming("WriteRefused", &block, &words, SOON)
+        .await;
+    scene
+        .eventually("the block says so too", SOON, async || {
+            let (_, said) = scene
+                .expect_condition("IPBlock", &block, "Ready", "True")
+                .await;
+            let told = words.iter().all(|words| said.contains(words));
+            told.then_some(()).ok_or(said)
+        })
+        .await;
+    let binding = format!("delete validatingadmissionpolicybinding {policy}");
+    scene.kubectl(&binding).await.success();
+    let gone = format!("delete validatingadmissionpolicy {policy}");
+    scene.kubectl(&gone).await.success();
+    // A refused write is tried again at least every 30 s, when the block is looked at.
+    let label = label.as_str();
+    scene
+        .eventually("the node is labelled", Duration::from_mins(1), async || {
+            let node = scene.get("Node", &node.name).await.ok_or("no such node")?;
+            let labels = &node["metadata"]["labels"];
+            let labelled = labels.get(label).is_some();
+            labelled.then_some(()).ok_or(labels.to_string())
+        })
+        .await;
+    scene
+        .eventually("the block says it no longer", SOON, async || {
+            let (_, said) = scene
+                .expect_condition("IPBlock", &block, "Ready", "True")
+                .await;
+            (!said.contains("refuses")).then_some(()).ok_or(said)
+        })
+        .await;
 }

@@ -1,5 +1,5 @@
 //! The condition `Ready` of a block.
-//! Rules: R3.6, R3.10.
+//! Rules: R3.6, R3.10, R5.35.
 
 use alloc::format;
 use alloc::string::String;
@@ -32,13 +32,18 @@ impl Facts {
     }
 }
 
+/// True if addresses of the block can be reserved.
+pub(super) fn is_ready(block: &Block, spec: &BlockSpec, subnet: Option<&SubnetFacts>) -> bool {
+    ready(block, spec, subnet, &[]).on
+}
+
 /// The condition `Ready`: true if addresses of the block can be reserved. Otherwise its message says what to do.
-/// `limits` is what to do so that the limits of interfaces become known.
+/// `unsolved` is what to do about problems that do not prevent that.
 pub(super) fn ready(
     block: &Block,
     spec: &BlockSpec,
     subnet: Option<&SubnetFacts>,
-    limits: Option<&str>,
+    unsolved: &[Option<String>],
 ) -> Finding {
     let not = |reason, message: String, with_event| Finding {
         kind: READY,
@@ -87,8 +92,8 @@ pub(super) fn ready(
         return not(Reason::SubnetMismatch, message, true);
     }
     let mut message = format!("addresses of {range} can be reserved");
-    if let Some(limits) = limits {
-        message = format!("{message}. {limits}");
+    for problem in unsolved.iter().flatten() {
+        message = format!("{message}. {problem}");
     }
     Finding {
         kind: READY,

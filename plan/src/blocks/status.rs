@@ -21,22 +21,24 @@ const SHARED_WITH_CNI: &str = "SharedWithCNI";
 const ORPHANED_ADDRESS: &str = "OrphanedAddress";
 
 impl Facts {
+    /// The status of a block, and the notices about it. `refused`: a step that the API server refuses.
     pub(super) fn block_status(
         &self,
         block: &Block,
         spec: &BlockSpec,
-        subnet: Option<&SubnetFacts>,
         ips: &[&Ip],
         carriers: &[(&Node, bool)],
+        refused: Option<String>,
         now: Instant,
     ) -> (BlockStatus, Vec<Notice>) {
+        let subnet = self.subnets.get(&spec.subnet);
         let cidrs = subnet
             .map(|subnet| subnet.cidrs.clone())
             .unwrap_or_default();
         let recorded = |ip: &&&Ip| ip.status.claim.as_ref().is_some_and(Claim::recorded);
         let limits = self.limits_not_permitted(carriers);
         let findings = [
-            ready(block, spec, subnet, limits.as_deref()),
+            ready(block, spec, subnet, &[limits.clone(), refused]),
             shared_with_cni(block, subnet, carriers),
             orphaned(block, subnet, &self.orphans(spec, subnet, now)),
             self.braked(block),

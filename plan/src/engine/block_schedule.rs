@@ -11,7 +11,7 @@ const MIN_INTERVAL: Duration = Duration::from_secs(1);
 /// Shorter minimum for a block that changed after a reconciliation with more than a status write: a new block needs a
 /// few steps before it can be used.
 const IN_PROGRESS: Duration = Duration::from_millis(50);
-/// Maximum time between two reconciliations of a block: failed requests are repeated then.
+/// Maximum time between two reconciliations of a block: failed requests are repeated then, if their backoff is over.
 pub(super) const MAX_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The state of the schedule.
@@ -49,7 +49,7 @@ impl BlockSchedule {
 
     /// Schedules the next reconciliation of a block after its steps have ended.
     pub(super) fn schedule_recheck(&mut self, block: &BlockName) {
-        // If no fact changed, the steps failed: they are not repeated at once.
+        // If no fact changed, the steps failed: they are not repeated at once, and the status says what was refused.
         if self.is_affected(block) {
             self.next = self.next.min(self.due(block));
         } else {

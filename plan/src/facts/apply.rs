@@ -54,6 +54,10 @@ impl Facts {
                 self.node_wrote(&name, &outcome, now);
                 Affected::Nothing
             }
+            Fact::BlockWrote(name, step, outcome) => {
+                self.block_wrote(&name, &step, &outcome, now);
+                Affected::Nothing
+            }
             Fact::NodeReport(report) => self.see_node_report(report, now),
             Fact::NodeReportGone(name) => self.lose_node_report(&name, now),
             Fact::Reservation(reservation) => self.see_reservation(reservation, now),
@@ -137,6 +141,7 @@ impl Facts {
 
     fn lose_block(&mut self, name: &BlockName) -> Affected {
         let before = self.blocks.remove(name);
+        self.block_failures.remove(name);
         if let Some(looked_at) = &mut self.rolled_back {
             looked_at.remove(name);
         }

@@ -8,7 +8,7 @@ use crate::names::{
 };
 use crate::objects::{Block, Ip, Node, NodeReport, Pod, ReplicaSet, Reservation, UnreadableIp};
 use crate::outcome::Outcome;
-use crate::step::{Call, Read, Write};
+use crate::step::{BlockStep, Call, Read, Write};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -103,6 +103,8 @@ pub enum Fact {
     NodeAsked(NodeName, Option<Outcome>),
     /// A write of a Node was answered. A watch shows the new state.
     NodeWrote(NodeName, WriteOutcome),
+    /// A write of a step of this block was answered. A watch shows the new state.
+    BlockWrote(BlockName, BlockStep, WriteOutcome),
     /// A read for this IP failed and proves nothing.
     ReadFailed {
         /// The IP.

@@ -106,6 +106,9 @@ impl Facts {
         for pace in self.node_paces.values_mut() {
             pace.each_moment(change);
         }
+        for failures in self.block_failures.values_mut() {
+            failures.each_moment(change);
+        }
         for seen in self.node_reports.values_mut() {
             change(&mut seen.heartbeat_at);
         }

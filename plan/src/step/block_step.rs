@@ -59,6 +59,22 @@ pub enum BlockStep {
 }
 
 impl BlockStep {
+    /// The same write, whatever version it is decided from. Of the status only one write fails at a time, so every
+    /// write of it counts as the same.
+    pub(crate) fn without_versions(mut self) -> Self {
+        match &mut self {
+            Self::AddFinalizer { version, .. }
+            | Self::RemoveFinalizer { version, .. }
+            | Self::DropReleaseBrake { version, .. } => *version = ResourceVersion(0),
+            Self::Status {
+                version, status, ..
+            } => (*version, *status) = (ResourceVersion(0), BlockStatus::default()),
+            Self::Release(reservation) => reservation.version = ResourceVersion(0),
+            Self::ReadSubnet(_) | Self::ReadLimits(_) | Self::ReadIp(_) | Self::Label { .. } => {}
+        }
+        self
+    }
+
     /// The EC2 action of the step; None if the step does not call EC2.
     #[must_use]
     pub const fn action(&self) -> Option<Action> {

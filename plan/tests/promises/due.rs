@@ -1,5 +1,5 @@
 //! The engine begins work when it is due, and not more often.
-//! Rule: R5.10.
+//! Rules: R5.10, R5.35.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -9,7 +9,8 @@ use mooring_plan::engine::{Completion, Event, Report, Work};
 use mooring_plan::names::{BlockName, SubnetId};
 use mooring_plan::objects::BlockSpec;
 use mooring_plan::outcome::{Action, Outcome};
-use mooring_plan::step::BlockStep;
+use mooring_plan::reason::Reason;
+use mooring_plan::step::{BlockStep, Notice};
 use mooring_plan::time::Instant;
 
 use crate::paced::Paced;
@@ -163,16 +164,39 @@ fn the_status_of_a_block_is_written_no_more_than_once_a_second() {
     assert!(spaces.iter().all(|space| *space >= SECOND), "{spaces:?}");
 }
 
+/// The API server refuses the label of the first node.
+fn refuses_one_label(step: &BlockStep) -> bool {
+    matches!(step, BlockStep::Label { node, .. } if node.as_str() == "n00")
+}
+
 #[test]
-fn a_write_of_a_block_that_fails_is_tried_again_each_second() {
+fn a_label_that_is_refused_is_tried_again_with_backoff_and_told() {
     let mut world = at_rest();
-    world.refuses_blocks = true;
+    world.refuses_blocks = refuses_one_label;
     world.change_node(0, |node| node.labels.clear());
+    world.run(5 * SECOND);
+    let ready = world.kube.blocks.values().next().unwrap();
+    let message = &ready.status.conditions["Ready"].message;
+    assert!(message.contains("denied by a policy"), "{message}");
     world.run(MINUTE);
     world.block_steps.clear();
-    world.run(MINUTE);
+    world.run(5 * MINUTE);
     let tried = written(&world, "block").len();
-    assert!((50..=60).contains(&tried), "{tried}");
+    assert!((8..=15).contains(&tried), "{tried}");
+    let on_block = |notice: &&Notice| notice.reason == Reason::WriteRefused;
+    assert_eq!(world.notices.iter().filter(on_block).count(), 1);
+}
+
+#[test]
+fn a_label_that_is_refused_delays_no_other() {
+    let mut world = at_rest();
+    world.refuses_blocks = refuses_one_label;
+    world.change_node(0, |node| node.labels.clear());
+    world.run(5 * MINUTE);
+    world.change_node(1, |node| node.labels.clear());
+    world.run(2 * SECOND);
+    let node = world.kube.nodes.values().last().unwrap();
+    assert!(!node.labels.is_empty(), "{:?}", world.block_steps);
 }
 
 /// Two blocks of one subnet: IPs from number 128 on are in the second one.

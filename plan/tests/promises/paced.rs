@@ -63,8 +63,8 @@ pub struct Paced {
     pub node_steps: Vec<(Instant, NodeName, NodeStep)>,
     /// Number of wake-ups without an event.
     pub wakes: usize,
-    /// True if all writes of blocks and of their labels fail.
-    pub refuses_blocks: bool,
+    /// The steps of blocks that the API server refuses.
+    pub refuses_blocks: fn(&BlockStep) -> bool,
     /// Duration of a round of steps of a block, and of an inventory.
     pub takes: (Duration, Duration),
     /// The requests in flight, by the time at which they end.
@@ -132,7 +132,7 @@ impl Paced {
             question_takes: EC2,
             node_steps: Vec::new(),
             wakes: 0,
-            refuses_blocks: false,
+            refuses_blocks: |_| false,
             takes: (EC2, EC2),
             in_flight: BTreeMap::new(),
             begun: 0,

@@ -149,7 +149,7 @@ impl Paced {
                 let limit = self.cloud.limit();
                 let mut answers = Vec::new();
                 for step in steps {
-                    self.block_step(&step);
+                    answers.extend(self.block_step(&block, &step));
                     answers.extend(answer(step, RANGE, limit));
                 }
                 (Work::Block(block), answers.into())

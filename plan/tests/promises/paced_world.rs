@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::facts::{Fact, WriteOutcome};
-use mooring_plan::names::{InterfaceId, NodeName};
+use mooring_plan::names::{BlockName, InterfaceId, NodeName};
 use mooring_plan::objects::{Block, BlockSpec, Node, Pod};
 use mooring_plan::step::{BlockStep, NodeStep};
 use mooring_world::objects::{self, instance_of};
@@ -134,12 +134,15 @@ impl Paced {
         self.watches_show();
     }
 
-    /// Carries out the writes of a step of a block.
-    pub(crate) fn block_step(&mut self, step: &BlockStep) {
-        if self.refuses_blocks {
-            return;
-        }
-        self.kube.block_step(step);
+    /// Carries out the writes of a step of a block. Returns how that ended, if the step is one of them.
+    pub(crate) fn block_step(&mut self, block: &BlockName, step: &BlockStep) -> Option<Fact> {
+        let outcome = if (self.refuses_blocks)(step) {
+            WriteOutcome::Refused("denied by a policy".to_owned())
+        } else {
+            self.kube.block_step(step)?;
+            WriteOutcome::Done(None)
+        };
+        Some(Fact::BlockWrote(block.clone(), step.clone(), outcome))
     }
 
     pub(crate) fn node_step(&mut self, name: &NodeName, step: &NodeStep) -> Vec<Fact> {

@@ -20,43 +20,41 @@ use crate::api::{IpBlockStatus, names};
 use crate::controller::error::Failure;
 
 impl Effects {
-    pub(in crate::controller) async fn block_step(&self, step: BlockStep) -> Completion {
-        let done = match step {
-            BlockStep::ReadSubnet(subnet) => return self.subnet(subnet).await,
-            BlockStep::ReadLimits(types) => return self.limits(types).await,
-            BlockStep::ReadIp(name) => return self.read(&name, Read::Ip(name.clone())).await,
-            BlockStep::Release(reservation) => self.release(&reservation).await,
+    /// Carries out a step of this block.
+    pub(in crate::controller) async fn block_step(
+        &self,
+        of: &BlockName,
+        step: BlockStep,
+    ) -> Completion {
+        let done = match &step {
+            BlockStep::ReadSubnet(subnet) => return self.subnet(subnet.clone()).await,
+            BlockStep::ReadLimits(types) => return self.limits(types.clone()).await,
+            BlockStep::ReadIp(name) => return self.read(name, Read::Ip(name.clone())).await,
+            BlockStep::Release(reservation) => self.release(reservation).await,
             BlockStep::Label {
                 node,
                 block,
                 present,
-            } => self.label_node(&node, &block, present).await,
+            } => self.label_node(node, block, *present).await,
             BlockStep::AddFinalizer { block, version } => {
-                self.block_finalizer(&block, version, true).await
+                self.block_finalizer(block, *version, true).await
             }
             BlockStep::RemoveFinalizer { block, version } => {
-                self.block_finalizer(&block, version, false).await
+                self.block_finalizer(block, *version, false).await
             }
             BlockStep::Status {
                 block,
                 version,
                 status,
-            } => self.block_status(&block, version, &status).await,
+            } => self.block_status(block, *version, status).await,
             BlockStep::DropReleaseBrake { block, version } => {
-                self.patch_block(&block, version, Subresource::Object, |_| {
+                self.patch_block(block, *version, Subresource::Object, |_| {
                     Ok(Some(json!({"metadata": {"annotations": {names::RELEASE_BRAKE_ANNOTATION: null}}})))
                 })
                 .await
             }
         };
-        // The watch shows the result. A fact from the answer could arrive after the deletion of the block, and the
-        // block would stay in the facts permanently.
-        match done {
-            Ok(PatchOutcome::Changed(_)) => self.metrics.reconcile_error("Conflict"),
-            Ok(PatchOutcome::Done(_) | PatchOutcome::Gone) => {}
-            Err(failure) => self.failed(&failure),
-        }
-        Vec::new().into()
+        Fact::BlockWrote(of.clone(), step, self.outcome_of(done)).into()
     }
 
     async fn subnet(&self, id: SubnetId) -> Completion {
@@ -151,5 +149,60 @@ impl Effects {
             change,
         )
         .await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use aws_config::{BehaviorVersion, SdkConfig};
+    use axum::http::Method;
+    use mooring_plan::facts::{Fact, WriteOutcome};
+    use mooring_plan::names::{BlockName, NodeName};
+    use mooring_plan::step::BlockStep;
+    use serde_json::json;
+
+    use super::Effects;
+    use crate::cloud::ec2::Ec2;
+    use crate::controller::apis::Apis;
+    use crate::controller::clock::Clock;
+    use crate::fake_api::{api_server, failure};
+    use crate::metrics::Metrics;
+
+    /// The API server has each Node, and answers a change of it with this code.
+    fn effects(code: u16) -> Effects {
+        let metrics = Metrics::new();
+        let node = json!({"apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": "n1", "uid": "uid-1", "resourceVersion": "7"}});
+        let client = api_server(move |method, _, _| match (method, code) {
+            (&Method::GET, _) | (_, 200) => (200, node.clone()),
+            _ => failure(code),
+        });
+        let unconfigured = SdkConfig::builder().behavior_version(BehaviorVersion::latest());
+        Effects {
+            apis: Apis::new(client),
+            cloud: Ec2::new(&unconfigured.build(), metrics.clone()),
+            clock: Clock::start(),
+            metrics,
+        }
+    }
+
+    #[tokio::test]
+    async fn each_write_of_a_block_has_an_answer() {
+        let block = BlockName::new("partners");
+        let step = BlockStep::Label {
+            node: NodeName::new("n1"),
+            block: block.clone(),
+            present: true,
+        };
+        for (code, outcome) in [
+            (200, WriteOutcome::Done(None)),
+            (404, WriteOutcome::NotFound),
+            (422, WriteOutcome::Refused(String::new())),
+            (500, WriteOutcome::Unknown),
+        ] {
+            let completion = effects(code).block_step(&block, step.clone()).await;
+            let wrote = Fact::BlockWrote(block.clone(), step.clone(), outcome);
+            assert_eq!(completion.facts, [wrote], "{code}");
+        }
     }
 }

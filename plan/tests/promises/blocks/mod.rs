@@ -4,6 +4,7 @@ mod counts;
 mod labels;
 mod limits;
 mod ownerless;
+mod refused;
 mod status;
 mod unusable;
 
