@@ -20,6 +20,22 @@ use crate::time::Instant;
 const SHARED_WITH_CNI: &str = "SharedWithCNI";
 const ORPHANED_ADDRESS: &str = "OrphanedAddress";
 
+/// Who may use an address that no IP explains, as far as the place shows it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PlaceOf {
+    /// A node of this cluster, or an ENI without an instance.
+    ThisCluster,
+    /// An instance that has no Node here: another cluster, or another program.
+    Elsewhere,
+}
+
+/// An address on an ENI that no IP explains.
+struct Orphan {
+    address: Address,
+    on: InterfaceId,
+    place: PlaceOf,
+}
+
 impl Facts {
     /// The status of a block, and the notices about it. `refused`: a step that the API server refuses.
     pub(super) fn block_status(
@@ -128,12 +144,7 @@ impl Facts {
     }
 
     /// Addresses of the block that are on an ENI, are not primary, and that no IP explains.
-    fn orphans(
-        &self,
-        spec: &BlockSpec,
-        subnet: Option<&SubnetFacts>,
-        now: Instant,
-    ) -> Vec<(Address, InterfaceId)> {
+    fn orphans(&self, spec: &BlockSpec, subnet: Option<&SubnetFacts>, now: Instant) -> Vec<Orphan> {
         let Some((subnet, inventory)) =
             subnet.and_then(|subnet| Some((subnet, subnet.inventory()?)))
         else {
@@ -157,7 +168,21 @@ impl Facts {
                     && !subnet.explained.contains_key(*address)
                     && subnet.locate(**address, interval, now).agreed()
             })
-            .map(|(address, on)| (*address, on.clone()))
+            .map(|(address, on)| {
+                let interface = inventory.interfaces.get(on);
+                let instance = interface.and_then(|interface| interface.instance.as_ref());
+                let without_node =
+                    instance.is_some_and(|it| self.index.nodes_of(it).next().is_none());
+                Orphan {
+                    address: *address,
+                    on: on.clone(),
+                    place: if without_node {
+                        PlaceOf::Elsewhere
+                    } else {
+                        PlaceOf::ThisCluster
+                    },
+                }
+            })
             .collect()
     }
 }
@@ -192,11 +217,7 @@ fn shared_with_cni(
 }
 
 /// The condition `OrphanedAddress`: true if an address belongs to no IP. It needs two inventories.
-fn orphaned(
-    block: &Block,
-    subnet: Option<&SubnetFacts>,
-    orphans: &[(Address, InterfaceId)],
-) -> Finding {
+fn orphaned(block: &Block, subnet: Option<&SubnetFacts>, orphans: &[Orphan]) -> Finding {
     let unknown = subnet.and_then(SubnetFacts::inventory_before).is_none();
     if let Some(before) = Finding::before(block, ORPHANED_ADDRESS).filter(|_| unknown) {
         return before;
@@ -205,15 +226,27 @@ fn orphaned(
         let message = "every address of the block that is on an interface belongs to an IP";
         return Finding::none(ORPHANED_ADDRESS, message);
     }
-    let orphans: Vec<String> = orphans
-        .iter()
-        .map(|(address, on)| format!("{address} on {on}"))
-        .collect();
-    let message = format!(
-        "no IP explains {}: unassign it there, or let an IP with that address take it by the annotation \
-         ip.wgtwo.com/take-from",
-        listed(&orphans)
-    );
+    let those = |place| {
+        let those = orphans.iter().filter(move |orphan| orphan.place == place);
+        let texts: Vec<String> = those
+            .map(|Orphan { address, on, .. }| format!("{address} on {on}"))
+            .collect();
+        (!texts.is_empty()).then(|| listed(&texts))
+    };
+    let here = those(PlaceOf::ThisCluster).map(|addresses| {
+        format!(
+            "no IP explains {addresses}: unassign it there, or let an IP with that address take it by the annotation \
+             ip.wgtwo.com/take-from"
+        )
+    });
+    let elsewhere = those(PlaceOf::Elsewhere).map(|addresses| {
+        format!(
+            "no IP explains {addresses}, on an instance that is no node of this cluster: another cluster or program \
+             may use it. Do not unassign it before you know; if it is in use, add it to spec.excluded"
+        )
+    });
+    let messages: Vec<String> = here.into_iter().chain(elsewhere).collect();
+    let message = messages.join(". ");
     Finding::with_event(ORPHANED_ADDRESS, Reason::OrphanedAddress, message)
 }
 

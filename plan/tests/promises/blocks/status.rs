@@ -123,6 +123,32 @@ fn an_orphan_is_reported_with_a_remedy() {
 }
 
 #[test]
+fn an_orphan_on_an_instance_that_is_no_node_is_not_to_be_unassigned_in_haste() {
+    let mut sim = world();
+    sim.interface("eni-far", "n3");
+    sim.found_on("203.0.113.77", Some("eni-far"));
+    sim.found_on("203.0.113.78", Some("eni-n2"));
+    sim.wait(INTERVAL * 2);
+    let said = condition(&mut sim, "OrphanedAddress");
+    assert_eq!((said.status, said.reason), (true, Reason::OrphanedAddress));
+    let message = said.message;
+    let here = "no IP explains 203.0.113.78 on eni-n2: unassign it there";
+    assert!(message.starts_with(here), "{message}");
+    let far = ". no IP explains 203.0.113.77 on eni-far, on an instance that is no node of this cluster: another cluster \
+               or program may use it. Do not unassign it before you know";
+    assert!(message.contains(far), "{message}");
+    assert!(
+        look(&mut sim).1.iter().any(|said| said.message == message),
+        "the Event says the same"
+    );
+    // The instance becomes a node.
+    sim.node("n3");
+    let message = condition(&mut sim, "OrphanedAddress").message;
+    let here = "no IP explains 203.0.113.77 on eni-far, 203.0.113.78 on eni-n2: unassign it there";
+    assert!(message.starts_with(here), "{message}");
+}
+
+#[test]
 fn the_address_of_an_ip_that_was_never_readable_is_no_orphan() {
     let mut sim = world();
     settle_block(&mut sim);
