@@ -1,11 +1,11 @@
 //! Chooses the pod that may take the address over from a live holder in a rollout.
-//! Rules: R1.21, R3.23 to R3.25.
+//! Rules: R1.21, R3.23 to R3.25, R3.29.
 
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::choose::{CHOICE_TIMEOUT, Candidate, Choice, REPLICA_SETS_AGE};
-use super::waits::{handover_waits, other_holds};
+use super::waits::{handover_waits, no_deployment, other_holds};
 use super::world::on_pod;
 use super::{Next, Notices, World};
 use crate::names::NodeName;
@@ -63,11 +63,11 @@ impl<'a> World<'a> {
                     && holder.key.namespace == candidate.pod.key.namespace
             };
             let Some(before) = before.filter(same) else {
-                let cycle = self.cycle(candidate.pod, holder);
-                notices.push(cycle.map_or_else(
-                    || other_holds(holder, candidate.pod),
-                    |words| on_pod(candidate.pod, Reason::Deadlock, words),
-                ));
+                notices.push(match self.cycle(candidate.pod, holder) {
+                    Some(words) => on_pod(candidate.pod, Reason::Deadlock, words),
+                    None if set.deployment.is_none() => no_deployment(holder, candidate.pod),
+                    None => other_holds(holder, candidate.pod),
+                });
                 continue;
             };
             // A pod of an older revision is removed by the rollout itself, so no notice is needed.

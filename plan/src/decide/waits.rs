@@ -23,6 +23,21 @@ pub(crate) fn other_holds(holder: &Pod, waiting: &Pod) -> Notice {
     )
 }
 
+/// Another pod holds the address, and the `ReplicaSet` of this pod belongs to no Deployment: whatever replaces the pods
+/// there, no rollout of it hands the address over.
+pub(crate) fn no_deployment(holder: &Pod, waiting: &Pod) -> Notice {
+    on_pod(
+        waiting,
+        Reason::ClaimedByOther,
+        format!(
+            "pod {} holds the address and keeps it until it is deleted: this pod waits. Only the rollout of a \
+             Deployment hands an address over, and the ReplicaSet of this pod belongs to none: let its controller \
+             stop the old pod before it starts the new one, or give this pod an IP of its own",
+            holder.key
+        ),
+    )
+}
+
 /// The new pod of a rollout is not ready to take the address over.
 pub(crate) fn handover_waits(holder: &Pod, waiting: &Pod) -> [Notice; 2] {
     let missing = waiting.unready_gates.iter().map(String::as_str);

@@ -95,6 +95,50 @@ fn a_newer_pod_of_another_deployment_takes_nothing() {
     sim.expect_cost(0, 0, 1);
 }
 
+/// The messages to a pod that waits for the address of the holder `old`.
+fn told(sim: &Sim) -> Vec<&str> {
+    let notices = sim.rules.notices(Reason::ClaimedByOther);
+    notices
+        .iter()
+        .map(|notice| notice.message.as_str())
+        .collect()
+}
+
+#[test]
+fn a_rollout_without_a_deployment_is_told_to_stop_the_old_pod_first() {
+    let no_deployment = |sim: &mut Sim, set: &str| {
+        let set = sim.kube.replica_sets.get_mut(set).unwrap();
+        set.deployment = None;
+    };
+    // What is known of the holder makes no difference: the message must not change with it.
+    for old_too in [true, false] {
+        let mut sim = attached();
+        if old_too {
+            no_deployment(&mut sim, "rs1");
+        }
+        sim.pod("new").on("n2").replica_set("rs2", 2, "dep");
+        no_deployment(&mut sim, "rs2");
+        sim.containers_ready("new");
+        sim.settle();
+        sim.expect_attached("partner", "old");
+        sim.expect_denied("new", Reason::ClaimedByOther);
+        let [message] = told(&sim).try_into().unwrap();
+        assert!(
+            message.contains("stop the old pod before it starts the new one"),
+            "{message}"
+        );
+    }
+    // Pods of two Deployments, and two replicas, have no rollout that could end their wait.
+    for (set, deployment) in [("rs9", "other"), ("rs1", "dep")] {
+        let mut sim = attached();
+        sim.pod("new").on("n2").of_replica_set(set, 9, deployment);
+        sim.containers_ready("new");
+        sim.settle();
+        let [message] = told(&sim).try_into().unwrap();
+        assert!(message.ends_with("give this one its own"), "{message}");
+    }
+}
+
 #[test]
 fn a_broken_new_revision_does_not_get_it_while_the_old_pod_is_replaced() {
     let mut sim = attached();
