@@ -150,7 +150,8 @@ fn fail_over(
                 Reason::NoEligibleNode,
                 alloc::format!(
                     "node {} is away and the pod is being deleted: the address waits for the next pod. A StatefulSet's \
-                     pod is replaced once the Node is deleted, or tainted node.kubernetes.io/out-of-service",
+                     pod is replaced once the Node is deleted, or tainted node.kubernetes.io/out-of-service. Make sure \
+                     first that the machine is off: otherwise the old pod can still run there",
                     target.node
                 ),
             ));

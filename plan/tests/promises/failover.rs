@@ -174,6 +174,13 @@ fn a_statefulset_pod_of_a_failed_node_waits_with_a_reason() {
     sim.settle();
     sim.expect_attached("partner", "db-0");
     sim.expect_event("db-0", Reason::NoEligibleNode);
+    let [told] = sim
+        .rules
+        .notices(Reason::NoEligibleNode)
+        .try_into()
+        .unwrap();
+    let first = "Make sure first that the machine is off";
+    assert!(told.message.contains(first), "{told:?}");
     // Because of the taint, the controller of the StatefulSet replaces the pod with the same name.
     sim.change_node("n1", |node| node.out_of_service = true);
     sim.remove_pod("db-0");
