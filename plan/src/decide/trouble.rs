@@ -235,7 +235,15 @@ pub(crate) fn not_permitted(action: Action, on: &str, outcome: Outcome) -> Strin
              Identity), whether STS can be reached, and the clock of its node"
         );
     }
-    format!("EC2 does not permit ec2:{action}{on}: allow it in the controller's IAM policy")
+    // Only these actions can be limited to the interfaces of a subnet.
+    let of_subnet = if action.mutates() {
+        ", for the subnet of the block,"
+    } else {
+        ""
+    };
+    format!(
+        "EC2 does not permit ec2:{action}{on}: allow it{of_subnet} in the controller's IAM policy"
+    )
 }
 
 pub(crate) fn previous_full(world: &World<'_>, notices: &mut Notices) -> Next {

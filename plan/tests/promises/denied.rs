@@ -89,6 +89,8 @@ fn an_attach_waits_and_the_condition_names_the_action() {
     expect_one_a_second_at_most(&sim, "partner", from, 1400);
     assert!(sim.counts.status_writes <= 3, "{:?}", sim.counts);
     expect_action_named(&sim, "ec2:AssignPrivateIpAddresses");
+    // A policy can limit the action to subnets.
+    expect_action_named(&sim, "allow it, for the subnet of the block, in");
     sim.expect_event("IP partner", Reason::AccessDenied);
     permissions_return(&mut sim);
     sim.expect_attached("partner", "a");
