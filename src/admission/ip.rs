@@ -8,7 +8,7 @@ use mooring_plan::objects::{DesiredIp, Namespaces};
 
 use super::{Allowed, Change, KnownIp, Snapshot, Verdict};
 use crate::api::read::{UnreadableSpec, desired, desired_address};
-use crate::api::{Ip, IpSpec, IpStatus, check_routes};
+use crate::api::{Ip, IpBlock, IpSpec, IpStatus, check_routes};
 
 /// Decides on the creation, update or deletion of an `IP`.
 ///
@@ -70,27 +70,37 @@ fn named(old: Option<&Ip>, new: &Ip) -> Result<(), Denial> {
     }
 }
 
-/// Checks that new routes have an effect in the block of the IP, with the present networks of the block. For routes that
-/// are stored already there is only a warning.
-fn routed(old: Option<&Ip>, new: &Ip, block: &str, snapshot: &Snapshot) -> Verdict {
+/// Checks that the routes have an effect in the block that the spec of the IP means, with the present networks of that
+/// block. For routes that were stored for the same block there is only a warning.
+fn routed(old: Option<&Ip>, new: &Ip, snapshot: &Snapshot) -> Verdict {
     let routes = &new.spec.routes;
-    let stored = old.is_some_and(|old| old.spec.routes == *routes);
-    let Some(in_block) = snapshot.block(block).filter(|_| !routes.is_empty()) else {
+    if routes.is_empty() {
+        return Ok(Allowed::silently());
+    }
+    let block_for = |ip| snapshot.block_for(&KnownIp::from(ip));
+    let Some(block) = block_for(new) else {
         return Ok(Allowed::silently());
     };
-    let Some(node) = &in_block.spec.node else {
+    let called = block.metadata.name.as_deref().unwrap_or_default();
+    let of_block = |other: &IpBlock| other.metadata.name == block.metadata.name;
+    let stored =
+        old.is_some_and(|old| old.spec.routes == *routes && block_for(old).is_some_and(of_block));
+    let Some(node) = &block.spec.node else {
         if stored {
             return Ok(Allowed::silently());
         }
         return Ok(Allowed::silently().warning(Some(format!(
-            "spec.routes of IP \"{}\" have no effect: IPBlock \"{block}\" has no spec.node",
+            "spec.routes of IP \"{}\" have no effect: IPBlock \"{called}\" has no spec.node",
             name(new)
         ))));
     };
-    let Err(error) = node.check_effective(routes, &in_block.subnet_cidrs()) else {
+    let Err(error) = node.check_effective(routes, &block.subnet_cidrs()) else {
         return Ok(Allowed::silently());
     };
-    let problem = format!("spec.routes of IP \"{}\": {error}", name(new));
+    let problem = format!(
+        "spec.routes of IP \"{}\": {error} (IPBlock \"{called}\")",
+        name(new)
+    );
     if stored {
         return Ok(Allowed::silently().warning(Some(problem)));
     }
@@ -134,7 +144,7 @@ fn place(ip: &Ip, desired: &DesiredIp, snapshot: &Snapshot) -> Verdict {
             name(ip)
         )
     });
-    Ok(routed(None, ip, block.name.as_str(), snapshot)?
+    Ok(routed(None, ip, snapshot)?
         .warning(no_namespace)
         .warning(full.then(|| {
             format!(
@@ -158,32 +168,23 @@ fn location(spec: &IpSpec) -> (Option<&str>, Option<&str>) {
 }
 
 fn changed(old: &Ip, new: &Ip, snapshot: &Snapshot) -> Verdict {
-    let reserved_in = new
-        .status
-        .as_ref()
-        .and_then(|status| status.block.as_deref());
-    let routed = match reserved_in.or(new.spec.block.as_deref()) {
-        Some(block) => routed(Some(old), new, block, snapshot)?,
-        None => Allowed::silently(),
-    };
     if location(&old.spec) == location(&new.spec) {
-        return Ok(routed);
+        return routed(Some(old), new, snapshot);
     }
     readable(new)?;
     let blocks = snapshot.plan_blocks();
     // Without `spec.address` the IP keeps its reserved address.
     let desired = KnownIp::from(new).asked();
     let block = check(&desired, &blocks, &snapshot.plan_ips(), snapshot.parent())?;
-    let Some(status) = &new.status else {
-        return Ok(routed);
-    };
-    let Some(reserved_in) = status.block.as_deref().filter(|_| status.claimed) else {
-        return Ok(routed);
-    };
-    if block.name.as_str() != reserved_in {
+    let claimed = new.status.as_ref().filter(|status| status.claimed);
+    let claimed_in = claimed.and_then(|status| Some((status, status.block.as_deref()?)));
+    if let Some((status, reserved_in)) = claimed_in
+        && block.name.as_str() != reserved_in
+    {
         return Err(stays(name(new), status, reserved_in, block.name.as_str()));
     }
-    Ok(routed.warning(exchange(new, desired.address)))
+    let exchange = claimed_in.and_then(|_| exchange(new, desired.address));
+    Ok(routed(Some(old), new, snapshot)?.warning(exchange))
 }
 
 /// The refusal to let a claimed IP go to another block.

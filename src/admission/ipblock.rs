@@ -9,7 +9,7 @@ use mooring_plan::names::{BlockName, listed};
 use mooring_plan::objects::{BlockSpec, Namespaces};
 
 use super::snapshot::plan_block;
-use super::{Allowed, Change, Snapshot, Verdict};
+use super::{Allowed, Change, KnownIp, Snapshot, Verdict};
 use crate::api::IpBlock;
 use crate::api::read::{UnreadableBlockSpec, block_spec, namespaces};
 
@@ -126,7 +126,8 @@ fn changed(old: &IpBlock, new: &IpBlock, snapshot: &Snapshot) -> Verdict {
     Ok(Allowed::silently()
         .warning(useless(new, &range))
         .warning(ineffective(new))
-        .warning(narrowed(old, new, snapshot)))
+        .warning(narrowed(old, new, snapshot))
+        .warning(unrouted(old, new, snapshot)))
 }
 
 /// The warning for an entry of `excluded` outside the range, which is most likely a mistake.
@@ -182,4 +183,33 @@ fn narrowed(old: &IpBlock, new: &IpBlock, snapshot: &Snapshot) -> Option<String>
     Some(format!(
         "pods that have an address of IPBlock \"{block}\" keep it in namespaces that are not allowed any more: {pods}"
     ))
+}
+
+/// The warning that routes of IPs have no effect any more.
+fn unrouted(old: &IpBlock, new: &IpBlock, snapshot: &Snapshot) -> Option<String> {
+    if old.spec.node == new.spec.node {
+        return None;
+    }
+    let effective = |block: &IpBlock, ip: &KnownIp| {
+        let node = block.spec.node.as_ref();
+        node.is_some_and(|node| {
+            let checked = node.check_effective(&ip.routes, &block.subnet_cidrs());
+            checked.is_ok()
+        })
+    };
+    let block = name(new);
+    let lost: Vec<String> = snapshot
+        .ips()
+        .filter(|ip| {
+            !ip.routes.is_empty() && ip.reserved_in.as_ref().or(ip.block.as_ref()) == Some(&block)
+        })
+        .filter(|ip| effective(old, ip) && !effective(new, ip))
+        .map(|ip| ip.name.to_string())
+        .collect();
+    (!lost.is_empty()).then(|| {
+        format!(
+            "spec.routes of these IPs have no effect any more with this spec.node of IPBlock \"{block}\": {}",
+            listed(&lost)
+        )
+    })
 }

@@ -9,7 +9,7 @@ use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::api::read::{desired_address, namespaces};
-use crate::api::{Ip, IpSpec, IpStatus};
+use crate::api::{Ip, IpSpec, IpStatus, Route};
 
 /// The parts of an `IP` that verdicts depend on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct KnownIp {
     pub block: Option<BlockName>,
     /// The namespaces whose pods may have it.
     pub namespaces: Namespaces,
+    /// Its own routes. Nearly all IPs have none, and an empty slice takes no memory of its own.
+    pub routes: Box<[Route]>,
     /// The address that is reserved for it.
     pub reserved: Option<Address>,
     /// The block that contains the reserved address.
@@ -56,6 +58,7 @@ impl KnownIp {
             desired: desired_address(spec),
             block: spec.block.as_deref().map(BlockName::from),
             namespaces: namespaces(spec.allowed_namespaces.as_deref()),
+            routes: spec.routes.as_slice().into(),
             reserved: status.reserved_address(),
             reserved_in: status.block.as_deref().map(BlockName::from),
             holder: status.holder(),

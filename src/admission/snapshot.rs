@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use mooring_plan::address::Address;
-use mooring_plan::admission::address::{KnownBlock, Other, Parent};
+use mooring_plan::admission::address::{KnownBlock, Other, Parent, block_of};
 use mooring_plan::names::BlockName;
 
 use super::KnownIp;
@@ -111,6 +111,15 @@ impl Snapshot {
             .iter()
             .find(|block| name_of(&block.metadata) == name)
             .map(AsRef::as_ref)
+    }
+
+    /// The block that the spec of the IP means. If that is ambiguous, the block that contains its reserved address.
+    #[must_use]
+    pub fn block_for(&self, ip: &KnownIp) -> Option<&IpBlock> {
+        let blocks = self.plan_blocks();
+        let meant = block_of(&ip.asked(), &blocks).ok();
+        let name = meant.map(|block| &block.name).or(ip.reserved_in.as_ref())?;
+        self.block(name.as_str())
     }
 
     /// The Node of the pod.

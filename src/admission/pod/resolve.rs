@@ -1,8 +1,7 @@
 //! Resolves the annotation of a pod to the `IP` and the block that it means.
 
-use mooring_plan::admission::address::block_of;
 use mooring_plan::admission::{Denial, DenyReason};
-use mooring_plan::names::{BlockName, Namespace};
+use mooring_plan::names::Namespace;
 use mooring_plan::objects::Namespaces;
 
 use crate::admission::{KnownIp, Snapshot};
@@ -62,7 +61,7 @@ pub fn resolve<'a>(
     if !ip.allows(&of) {
         return Err(not_for(annotation, namespace));
     }
-    let Some(block) = block_for(ip, snapshot) else {
+    let Some(block) = snapshot.block_for(ip) else {
         return Err(match ip.namespaces {
             // The IP allows this namespace by name, so a more exact message discloses nothing.
             Namespaces::Only(_) => no_block(ip),
@@ -100,13 +99,4 @@ fn no_block(ip: &KnownIp) -> Denial {
         format!("IP \"{name}\" has no IPBlock, or more than one could be meant"),
         "create its IPBlock first, or give the IP spec.block: kubectl get ipblocks shows those that exist",
     )
-}
-
-/// The block that the spec of the IP means. If that is ambiguous, the block that contains its reserved address.
-fn block_for<'a>(ip: &KnownIp, snapshot: &'a Snapshot) -> Option<&'a IpBlock> {
-    let blocks = snapshot.plan_blocks();
-    let meant = block_of(&ip.asked(), &blocks).ok();
-    let reserved_in = ip.reserved_in.as_ref().map(BlockName::as_str);
-    let name = meant.map(|block| block.name.as_str()).or(reserved_in)?;
-    snapshot.block(name)
 }

@@ -19,6 +19,7 @@ mod pod_refused;
 mod properties;
 mod readable;
 mod review;
+mod routes;
 mod server;
 
 use std::sync::Arc;
