@@ -147,11 +147,16 @@ impl KubeReader {
         in_time(shared.or(key, in_time(read).boxed())).await
     }
 
-    /// Reads the Node. `Unknown` if it cannot be read in time.
+    /// Reads the Node. `Unknown` if it cannot be read in time, or if no Node can have this name.
     async fn node(&self, name: Option<&str>) -> BoundNode {
         let Some(name) = name.map(str::to_owned) else {
             return BoundNode::Unknown;
         };
+        // The text is from a user and becomes a part of a path. The API server refuses such a pod itself, after the
+        // mutating review, so that no message of Mooring repeats a text of any length.
+        if !is_dns_name(&name) {
+            return BoundNode::Unknown;
+        }
         let nodes: Api<Node> = Api::all(self.client.clone());
         let wanted = name.clone();
         let read = async move {

@@ -287,6 +287,25 @@ async fn a_fresh_read_of_all_ips_takes_pages_of_500() {
     live.fresh(&Dependencies::default()).await.unwrap();
     let mut asked = std::mem::take(&mut *asked.lock().unwrap());
     asked.sort();
+#[tokio::test(start_paused = true)]
+async fn a_node_name_that_cannot_be_a_name_reaches_no_path() {
+    let (client, asked) = api_server();
+    let live = KubeReader::new(client, Caches::default());
+    let names = [
+        "?watch=1",
+        "a?watch=1",
+        "../pods",
+        "a/proxy",
+        "..",
+        "%2e",
+        "A",
+    ];
+    let seen = look(&live, names.map(str::to_owned)).await;
+    assert_eq!(seen, names.map(|_| BoundNode::Unknown));
+    let paths = std::mem::take(&mut asked.lock().unwrap().paths);
+    assert_eq!(paths, Vec::<String>::new());
+}
+
     let pages = asked.iter().filter(|uri| uri.starts_with(IPS)).count();
     assert_eq!((pages, asked.len()), (2, 3), "{asked:?}");
     assert!(

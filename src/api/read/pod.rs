@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use kube::core::DynamicObject;
+use mooring_plan::admission::syntax::is_dns_name;
 use mooring_plan::names::{IpName, IpUid, NodeName, PodKey, PodUid, ReplicaSetUid, WorkloadUid};
 use mooring_plan::objects::{Controller, Gate, Handover, Pod};
 use serde::Deserialize;
@@ -148,7 +149,9 @@ fn read(object: &DynamicObject) -> Result<Pod, Problem> {
         },
         controller: controller(meta).map(|owner| {
             let uid = owner.uid.as_str();
-            if is_workload(owner, "ReplicaSet") {
+            // The name is text of whoever creates the pod, and becomes a part of the path by which the `ReplicaSet` is
+            // read.
+            if is_workload(owner, "ReplicaSet") && is_dns_name(&owner.name) {
                 Controller::ReplicaSet(owner.name.clone(), ReplicaSetUid::from(uid))
             } else {
                 Controller::Other(WorkloadUid::from(uid))

@@ -99,6 +99,20 @@ fn a_pod_of_a_stateful_set_has_another_controller() {
 }
 
 #[test]
+fn a_replica_set_whose_name_is_no_name_is_never_read() {
+    for name in ["?watch=1", "../pods", "a/status", "..", "%2e", "A"] {
+        let mut value = a_pod();
+        value["metadata"]["ownerReferences"][0]["name"] = json!(name);
+        let read = pod(&object(value)).unwrap();
+        assert_eq!(read.replica_set(), None, "{name}");
+        assert_eq!(
+            read.controller,
+            Some(Controller::Other(WorkloadUid::from("r-1")))
+        );
+    }
+}
+
+#[test]
 fn a_node_is_read() {
     let read = node(&object(json!({
         "apiVersion": "v1", "kind": "Node",
