@@ -225,6 +225,8 @@ async fn list<K: Resource<DynamicType = ()>, T, E: StdError>(
 }
 
 impl ClusterReader for KubeReader {
+    // If the IP cannot be read, its cached UID is used: a replica that cannot reach the API server, or waits for its
+    // turn to read, refuses no pod. The controller gives an address only to a pod that has the present UID.
     async fn cached(&self, dependencies: &Dependencies) -> Snapshot {
         // The rule for a pod reads no other IP.
         let snapshot = self.caches.snapshot(dependencies.annotation.as_deref());

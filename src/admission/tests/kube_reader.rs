@@ -14,7 +14,7 @@ use serde_json::json;
 use super::{block, partner_a};
 use crate::admission::{BoundNode, Caches, ClusterReader as _, Dependencies, KubeReader};
 use crate::api::Ip;
-use crate::fake_api::{api_server as answering, failure};
+use crate::fake_api::{api_server as answering, failure, half_open_api_server};
 
 #[derive(Default)]
 struct Asked {
@@ -152,6 +152,23 @@ async fn a_review_of_a_pod_reads_only_ips_that_match_its_annotation() {
     }
 }
 
+/// Otherwise a replica that cannot reach the API server would refuse every pod.
+#[tokio::test(start_paused = true)]
+async fn a_pod_is_reviewed_with_the_cached_ip_while_it_cannot_be_read() {
+    let refusing = answering(|_, _, _| failure(403));
+    let silent = half_open_api_server(|_, _| None);
+    for client in [refusing, silent] {
+        let live = KubeReader::new(client, caches_with([partner_a()]));
+        let dependencies = Dependencies {
+            annotation: Some("partner-a".to_owned()),
+            ..Dependencies::default()
+        };
+        let snapshot = live.cached(&dependencies).await;
+        let uids: Vec<_> = snapshot.ips().map(|ip| ip.uid.as_str()).collect();
+        assert_eq!(uids, ["uid-a"]);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn reviews_that_need_the_same_ip_read_it_at_most_twice_at_a_time() {
     let (client, asked) = api_server();
@@ -270,23 +287,6 @@ async fn an_annotation_that_cannot_be_a_name_reaches_no_path() {
     }
 }
 
-#[tokio::test]
-async fn a_fresh_read_of_all_ips_takes_pages_of_500() {
-    let asked = Arc::<Mutex<Vec<String>>>::default();
-    let noted = Arc::clone(&asked);
-    let service = tower::service_fn(move |request: Request<Body>| {
-        let uri = request.uri().to_string();
-        let more = uri.starts_with(IPS) && !uri.contains("continue=");
-        let next = if more { "more" } else { "" };
-        let list = json!({"metadata": {"continue": next}, "items": []});
-        noted.lock().unwrap().push(uri);
-        let answer = Response::new(Body::from(list.to_string().into_bytes()));
-        std::future::ready(Ok::<_, std::convert::Infallible>(answer))
-    });
-    let live = KubeReader::new(Client::new(service, "default"), Caches::default());
-    live.fresh(&Dependencies::default()).await.unwrap();
-    let mut asked = std::mem::take(&mut *asked.lock().unwrap());
-    asked.sort();
 #[tokio::test(start_paused = true)]
 async fn a_node_name_that_cannot_be_a_name_reaches_no_path() {
     let (client, asked) = api_server();
@@ -306,6 +306,23 @@ async fn a_node_name_that_cannot_be_a_name_reaches_no_path() {
     assert_eq!(paths, Vec::<String>::new());
 }
 
+#[tokio::test]
+async fn a_fresh_read_of_all_ips_takes_pages_of_500() {
+    let asked = Arc::<Mutex<Vec<String>>>::default();
+    let noted = Arc::clone(&asked);
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let uri = request.uri().to_string();
+        let more = uri.starts_with(IPS) && !uri.contains("continue=");
+        let next = if more { "more" } else { "" };
+        let list = json!({"metadata": {"continue": next}, "items": []});
+        noted.lock().unwrap().push(uri);
+        let answer = Response::new(Body::from(list.to_string().into_bytes()));
+        std::future::ready(Ok::<_, std::convert::Infallible>(answer))
+    });
+    let live = KubeReader::new(Client::new(service, "default"), Caches::default());
+    live.fresh(&Dependencies::default()).await.unwrap();
+    let mut asked = std::mem::take(&mut *asked.lock().unwrap());
+    asked.sort();
     let pages = asked.iter().filter(|uri| uri.starts_with(IPS)).count();
     assert_eq!((pages, asked.len()), (2, 3), "{asked:?}");
     assert!(
