@@ -102,12 +102,12 @@ fn kustomize_builds_what_users_apply() {
     }
 }
 
-/// The output of kustomize for a folder of `config`, with a component.
-fn built_with(component: &str, folder: &str) -> String {
+/// The output of kustomize for a folder of `config`, with components.
+pub fn built_with(components: &[&str], folder: &str) -> String {
     // Bases have paths relative to this folder. kustomize also reads bases outside of its root.
     let path = root()
         .join(env!("CARGO_TARGET_TMPDIR"))
-        .join(format!("{folder}-with-{component}"));
+        .join(format!("{folder}-with-{}", components.join("-")));
     std::fs::create_dir_all(&path).unwrap();
     let up: String = path.components().skip(1).map(|_| "../").collect();
     let config = format!(
@@ -115,8 +115,11 @@ fn built_with(component: &str, folder: &str) -> String {
         up.trim_end_matches('/'),
         root().join("config").display()
     );
-    let kustomization =
-        format!("resources: [{config}/{folder}]\ncomponents: [{config}/{component}]\n");
+    let components = components
+        .iter()
+        .map(|component| format!("{config}/{component}"));
+    let components = components.collect::<Vec<_>>().join(", ");
+    let kustomization = format!("resources: [{config}/{folder}]\ncomponents: [{components}]\n");
     std::fs::write(path.join("kustomization.yaml"), kustomization).unwrap();
     let kubectl = control_plane_binary("kubernetes", "kubectl");
     let built = Command::new(&kubectl)
@@ -144,7 +147,7 @@ fn the_right_to_use_an_ip_can_be_checked_with_either_certificate() {
             .contains("--authorize-use\n")
     );
     for folder in ["default", "self-managed"] {
-        let built = built_with("authorize-use", folder);
+        let built = built_with(&["authorize-use"], folder);
         for part in [
             "- --authorize-use\n",
             "- subjectaccessreviews\n",
@@ -290,7 +293,7 @@ fn webhooks() -> Vec<(String, WebhookClientConfig, BTreeMap<String, String>)> {
 #[test]
 fn webhook_and_controller_can_run_separately_with_their_own_rights() {
     for folder in ["default", "self-managed"] {
-        let built = built_with("two-deployments", folder);
+        let built = built_with(&["two-deployments"], folder);
         let objects: Vec<Value> = serde_yaml::Deserializer::from_str(&built)
             .map(|document| Value::deserialize(document).unwrap())
             .collect();

@@ -6,7 +6,11 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::ServiceAccount;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding};
 
+use serde::de::Deserialize as _;
+use serde_yaml::Value;
+
 use crate::files::{NAMESPACE, files, object, root};
+use crate::fit::built_with;
 
 /// Maps `group/resource` to verbs. With `resourceNames` the key is `group/resource:names`.
 fn rights(rules: Vec<PolicyRule>) -> BTreeMap<String, BTreeSet<String>> {
@@ -174,6 +178,48 @@ fn the_rights_are_bound_to_the_service_account_of_the_pods() {
             (Some(subject.name), subject.namespace),
             (name.clone(), namespace.clone())
         );
+    }
+}
+
+/// The accounts that a kustomization binds to a role.
+fn bound_to(built: &str, role: &str) -> Vec<String> {
+    let mut objects = serde_yaml::Deserializer::from_str(built)
+        .map(|document| Value::deserialize(document).unwrap());
+    let binding = objects.find(|object| {
+        object["kind"].as_str() == Some("ClusterRoleBinding")
+            && object["metadata"]["name"].as_str() == Some(role)
+    });
+    let binding = binding.unwrap_or_else(|| panic!("no binding {role}"));
+    let subjects = binding["subjects"].as_sequence().unwrap().iter();
+    let account = |subject: &Value| {
+        assert_eq!(subject["kind"].as_str(), Some("ServiceAccount"));
+        assert_eq!(subject["namespace"].as_str(), Some(NAMESPACE));
+        subject["name"].as_str().unwrap().to_owned()
+    };
+    subjects.map(account).collect()
+}
+
+/// Replicas with the earlier account answer reviews until they are replaced.
+#[test]
+fn the_change_to_two_deployments_takes_the_right_to_ask_from_no_replica_that_answers() {
+    for folder in ["default", "self-managed"] {
+        let asking = "mooring-authorize-use";
+        let one = built_with(&["authorize-use"], folder);
+        assert_eq!(bound_to(&one, asking), ["mooring"]);
+        let two = built_with(&["authorize-use", "two-deployments"], folder);
+        assert_eq!(bound_to(&two, asking), ["mooring", "mooring-webhook"]);
+        assert_eq!(bound_to(&two, "mooring-webhook"), ["mooring-webhook"]);
+        assert_eq!(bound_to(&two, "mooring-controller"), ["mooring"]);
+    }
+    // What else a review needs, the controller needs too.
+    let [webhook, controller] = ["webhook", "controller"]
+        .map(|part| object::<ClusterRole>(&format!("config/rbac/{part}_cluster_role.yaml")))
+        .map(|role| rights(role.rules.unwrap()));
+    let for_reviews = webhook
+        .iter()
+        .filter(|(resource, _)| !resource.starts_with("admissionregistration.k8s.io/"));
+    for (resource, verbs) in for_reviews {
+        assert!(controller[resource].is_superset(verbs), "{resource}");
     }
 }
 
