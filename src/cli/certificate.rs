@@ -31,6 +31,35 @@ pub enum Source {
     SelfManaged,
 }
 
+impl Source {
+    /// What to check if the API server does not trust the certificate, or the certificate was not replaced in time.
+    const fn way_out(self) -> &'static str {
+        match self {
+            Self::Files => {
+                "with cert-manager, check that it and its cainjector run, that Certificate mooring-webhook is ready, and \
+                 that both webhook configurations name it in the annotation cert-manager.io/inject-ca-from"
+            }
+            Self::SelfManaged => {
+                "check the log of this process, and that its account has the Role and the ClusterRole \
+                 mooring-certificate"
+            }
+        }
+    }
+}
+
+/// The note of the Event about a certificate that the API server does not trust. None: there is no such Event.
+fn not_trusted(trust: &Trust, source: Source) -> Option<String> {
+    let what = match trust {
+        Trust::Trusted | Trust::Unknown(_) => return None,
+        Trust::Untrusted(webhooks) => format!(
+            "the caBundle of {} does not verify the certificate that is served",
+            webhooks.join(", ")
+        ),
+        Trust::Ended => "the serving certificate has expired".to_owned(),
+    };
+    Some(format!("{what}: {}", source.way_out()))
+}
+
 /// The flags of the certificate.
 #[derive(Debug, ClapArgs)]
 #[group(id = "certificate")]
@@ -157,34 +186,19 @@ impl Args {
                 of_clients.warn("ClientCaRefused", error);
             }
         });
-        let ready = readiness.clone();
-        let trust = serving.trust(client.clone(), interval, move |trust| match trust {
-            Trust::Trusted => ready.set(Part::Trust, true),
-            Trust::Untrusted(webhooks) => {
-                let webhooks = webhooks.join(", ");
-                tracing::warn!(
-                    webhooks,
-                    "the caBundle does not verify the certificate that is served"
-                );
-                ready.set(Part::Trust, false);
-                events.warn(
-                    "CertificateNotTrusted",
-                    format!(
-                        "the caBundle of {webhooks} does not verify the certificate that is served"
-                    ),
-                );
-            }
-            Trust::Ended => {
-                let note = "the serving certificate has expired";
-                tracing::warn!("{note}");
-                ready.set(Part::Trust, false);
-                events.warn("CertificateNotTrusted", note.to_owned());
-            }
-            Trust::Unknown(error) => {
-                tracing::warn!(
+        let (ready, source) = (readiness.clone(), self.tls);
+        let trust = serving.trust(client.clone(), interval, move |trust| {
+            match &trust {
+                Trust::Trusted => ready.set(Part::Trust, true),
+                Trust::Untrusted(_) | Trust::Ended => ready.set(Part::Trust, false),
+                Trust::Unknown(error) => tracing::warn!(
                     error,
                     "it is not known whether the API server trusts the certificate"
-                );
+                ),
+            }
+            if let Some(note) = not_trusted(&trust, source) {
+                tracing::warn!("{note}");
+                events.warn("CertificateNotTrusted", note);
             }
         });
         Ok(Certificate {
@@ -193,5 +207,50 @@ impl Args {
             clients: Box::pin(clients),
             trust: Box::pin(trust),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_that_is_not_trusted_is_reported_with_what_to_check() {
+        let untrusted = Trust::Untrusted(vec!["a.example".to_owned(), "b.example".to_owned()]);
+        for (trust, what) in [
+            (
+                untrusted,
+                "the caBundle of a.example, b.example does not verify",
+            ),
+            (Trust::Ended, "the serving certificate has expired"),
+        ] {
+            for (source, checks) in [
+                (
+                    Source::Files,
+                    [
+                        "cainjector",
+                        "Certificate mooring-webhook",
+                        "cert-manager.io/inject-ca-from",
+                    ],
+                ),
+                (
+                    Source::SelfManaged,
+                    ["log", "Role", "ClusterRole mooring-certificate"],
+                ),
+            ] {
+                let note = not_trusted(&trust, source).unwrap();
+                assert!(note.starts_with(what), "{note}");
+                for check in checks {
+                    assert!(note.contains(check), "{check}: {note}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_certificate_that_is_trusted_or_cannot_be_checked_is_not_reported() {
+        for trust in [Trust::Trusted, Trust::Unknown("no answer".to_owned())] {
+            assert_eq!(not_trusted(&trust, Source::Files), None);
+        }
     }
 }
