@@ -8,6 +8,7 @@
     missing_docs
 )]
 
+mod commands;
 mod definitions;
 mod glossary;
 mod planted_bugs;

@@ -1,6 +1,7 @@
 //! Uninstall of Mooring: in the order of docs/operate.md nothing is left, and out of order it can still be completed.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use crate::harness::scene::Scene;
 use crate::readme::{OPERATE, arguments, blocks, shell};
@@ -8,6 +9,7 @@ use crate::readme::{OPERATE, arguments, blocks, shell};
 scenes![
     alone an_uninstall_in_order_leaves_nothing,
     alone an_uninstall_out_of_order_can_be_completed,
+    alone an_uninstall_that_began_with_the_kinds_is_completed_when_all_kinds_are_back,
 ];
 
 async fn expect_nothing_left(scene: &Scene) {
@@ -70,4 +72,39 @@ async fn an_uninstall_out_of_order_can_be_completed(scene: &Scene) {
         .kubectl("delete namespace mooring-system")
         .await
         .success();
+}
+
+async fn an_uninstall_that_began_with_the_kinds_is_completed_when_all_kinds_are_back(
+    scene: &Scene,
+) {
+    let mooring = scene.mooring().await;
+    let ip = scene.attached_pod().await;
+    mooring.kill9();
+    let kinds = |line: &str| scene.cluster().kubectl(arguments(line));
+    kinds("kubectl delete --wait=false -k config/crd")
+        .await
+        .success();
+    // No object holds this kind. A controller does not begin without it.
+    let limit = Duration::from_mins(1);
+    scene
+        .eventually("the kind IPNode is gone", limit, async || {
+            let said = scene.kubectl("get crd ipnodes.ip.wgtwo.com").await;
+            !said.ok
+        })
+        .await;
+    kinds("kubectl apply -k config/crd").await.success();
+    scene.mooring().await;
+    for kind in ["ips", "ipblocks"] {
+        let get = format!("get crd {kind}.ip.wgtwo.com");
+        scene
+            .eventually(&format!("{kind} are gone"), limit, async || {
+                !scene.kubectl(&get).await.ok
+            })
+            .await;
+    }
+    kinds("kubectl delete --ignore-not-found -k config/crd")
+        .await
+        .success();
+    expect_nothing_left(scene).await;
+    assert_eq!(scene.ec2().address_on(&ip.address).await, None);
 }
