@@ -1,9 +1,13 @@
 //! Parameters of lists and watches.
 
+use std::time::Duration;
+
+use backon::ExponentialBuilder;
 use futures::{Stream, TryStreamExt as _};
 use kube::Api;
 use kube::api::{DynamicObject, ListParams};
-use kube::runtime::watcher::{Event, Result as WatchResult};
+use kube::runtime::utils::{Backoff, ResetTimerBackoff};
+use kube::runtime::watcher::{Event, ExponentialBackoff, Result as WatchResult};
 use kube::runtime::{WatchStreamExt as _, watcher};
 
 use super::read::{Fields, Reduced};
@@ -19,6 +23,18 @@ const LIST_PAGE: u32 = 100;
 /// broken.
 pub const WATCH_SECONDS: u32 = 45;
 
+/// Wait after the first failure of a watch.
+const FIRST_WAIT: Duration = Duration::from_millis(800);
+
+/// The longest wait. Up to as much again is added at random, so a watch continues at most 10 s after an outage. The
+/// default of kube is 30 s, and so 60 s. While the API server is away, a replica with its nine watches makes about one
+/// request in a second, and a node part with its three one in 2.5 s.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+
+/// A failure that comes later than this after the last one is a first one again. An item of the watch has the same
+/// effect, but a quiet kind has none.
+const RESET_AFTER: Duration = Duration::from_secs(30);
+
 /// A watch that begins with a list.
 #[must_use]
 pub fn watch() -> watcher::Config {
@@ -32,7 +48,18 @@ pub fn events<F: Fields>(
     api: Api<Reduced<F>>,
     config: watcher::Config,
 ) -> impl Stream<Item = WatchResult<Event<DynamicObject>>> {
-    watcher(api, config).default_backoff().map_ok(unreduced)
+    watcher(api, config).backoff(backoff()).map_ok(unreduced)
+}
+
+/// The waits between the tries of a watch that fails.
+#[must_use]
+pub fn backoff() -> impl Backoff {
+    let waits = ExponentialBuilder::new()
+        .with_min_delay(FIRST_WAIT)
+        .with_max_delay(LONGEST_WAIT)
+        .with_jitter()
+        .without_max_times();
+    ResetTimerBackoff::new(ExponentialBackoff::from(waits), RESET_AFTER)
 }
 
 fn unreduced<F>(event: Event<Reduced<F>>) -> Event<DynamicObject> {
@@ -57,3 +84,6 @@ pub fn next_page(params: &ListParams, continue_token: Option<String>) -> Option<
     let token = continue_token.filter(|token| !token.is_empty())?;
     Some(params.clone().continue_token(&token))
 }
+
+#[cfg(test)]
+mod tests;

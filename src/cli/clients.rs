@@ -1,10 +1,15 @@
 //! Clients of the API server.
 
+mod watch_start;
+
 use std::time::Duration;
 
+use kube::client::ClientBuilder;
 use kube::{Client, Config};
+use tower::layer::layer_fn;
 
 use crate::supervise::BoxError;
+use watch_start::WatchStart;
 
 /// A connection without data is closed after this time. The server ends a watch after 45 s (R1.22), so that only a
 /// half-open connection reaches the limit.
@@ -33,8 +38,9 @@ pub async fn clients() -> Result<Clients, BoxError> {
     let mut lease = config.clone();
     config.read_timeout = Some(READ_TIMEOUT);
     lease.read_timeout = Some(LEASE_READ_TIMEOUT);
+    let general = ClientBuilder::try_from(config)?;
     Ok(Clients {
-        general: Client::try_from(config)?,
+        general: general.with_layer(&layer_fn(WatchStart)).build(),
         lease: Client::try_from(lease)?,
     })
 }

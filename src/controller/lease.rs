@@ -222,7 +222,7 @@ impl LeaderElector {
 fn watched(leases: Api<Lease>) -> BoxStream<'static, Lease> {
     let config = watching::watch().fields(&format!("metadata.name={NAME}"));
     watcher(leases, config)
-        .default_backoff()
+        .backoff(watching::backoff())
         .applied_objects()
         .filter_map(|shown| std::future::ready(shown.ok()))
         .boxed()

@@ -123,7 +123,7 @@ where
     K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + 'static,
 {
     let config = watching::watch().fields(&format!("metadata.name={CONFIGURATION}"));
-    let events = watcher(api, config).default_backoff();
+    let events = watcher(api, config).backoff(watching::backoff());
     events.filter_map(move |event| {
         let result = match event {
             // Report a list once, when it is complete, not each of its events.
