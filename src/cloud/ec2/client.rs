@@ -8,11 +8,11 @@ use aws_sdk_ec2::Client;
 use aws_sdk_ec2::config::http::HttpResponse;
 use aws_sdk_ec2::config::retry::RetryConfig;
 use aws_sdk_ec2::config::timeout::TimeoutConfig;
-use aws_sdk_ec2::config::{Builder, IdentityCache};
+use aws_sdk_ec2::config::{Builder, IdentityCache, SharedCredentialsProvider};
 use aws_sdk_ec2::error::{ProvideErrorMetadata, SdkError};
 use mooring_plan::outcome::Action;
 
-use super::credentials::InTime;
+use super::credentials::{GoesOn, InTime};
 use super::failure;
 use crate::cloud::CloudError;
 use crate::metrics::Metrics;
@@ -48,13 +48,20 @@ impl Ec2 {
     pub fn new(config: &SdkConfig, metrics: Metrics) -> Self {
         let identities = config.identity_cache();
         let identities = identities.unwrap_or_else(|| IdentityCache::lazy().build());
-        let config = Builder::from(config)
-            .identity_cache(InTime(identities))
+        let provider = config.credentials_provider();
+        let provider = provider.map(|it| SharedCredentialsProvider::new(GoesOn::new(it)));
+        let mut config = Builder::from(config);
+        config.set_credentials_provider(provider.clone());
+        let in_time = InTime {
+            cache: identities,
+            provider,
+        };
+        let config = config
+            .identity_cache(in_time)
             .timeout_config(timeouts(OPERATION_TIMEOUT, ATTEMPT_TIMEOUT))
-            .retry_config(RetryConfig::standard())
-            .build();
+            .retry_config(RetryConfig::standard());
         Self {
-            client: Client::from_conf(config),
+            client: Client::from_conf(config.build()),
             metrics,
         }
     }

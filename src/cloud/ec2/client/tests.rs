@@ -1,12 +1,14 @@
-//! The time limits of calls, with an EC2 that takes as long as a test says. The clock of tokio is paused.
+//! The time limits of calls, and calls that are not sent, with an EC2 that takes as long as a test says. The clock of
+//! tokio is paused.
+
+mod credentials;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use aws_config::{BehaviorVersion, Region, SdkConfig};
-use aws_credential_types::provider::future;
-use aws_sdk_ec2::config::{Credentials, ProvideCredentials, SharedCredentialsProvider};
+use aws_sdk_ec2::config::{Credentials, SharedCredentialsProvider};
 use aws_smithy_runtime_api::client::http::{
     HttpConnector, HttpConnectorFuture, SharedHttpConnector, http_client_fn,
 };
@@ -75,22 +77,48 @@ fn ec2(pages: usize, takes: fn(usize) -> Duration) -> (Ec2, Arc<AtomicUsize>) {
         requests: Arc::clone(&requests),
         answers: Arc::default(),
     };
-    let keys = Credentials::new("test", "test", None, None, "the test");
-    let keys = SharedCredentialsProvider::new(keys);
-    (with_credentials(slow, keys), requests)
+    (with_credentials(slow, keys()), requests)
+}
+
+fn keys() -> SharedCredentialsProvider {
+    SharedCredentialsProvider::new(Credentials::new("test", "test", None, None, "the test"))
+}
+
+/// An EC2 that answers at once.
+fn fast() -> Slow {
+    Slow {
+        takes: |_| Duration::ZERO,
+        pages: 1,
+        requests: Arc::default(),
+        answers: Arc::default(),
+    }
 }
 
 fn with_credentials(slow: Slow, credentials: SharedCredentialsProvider) -> Ec2 {
-    let config = SdkConfig::builder()
+    let config = config(
+        Some("eu-central-1"),
+        Some("http://ec2.test"),
+        slow,
+        credentials,
+    );
+    Ec2::new(&config, Metrics::new())
+}
+
+fn config(
+    region: Option<&'static str>,
+    endpoint: Option<&str>,
+    slow: Slow,
+    credentials: SharedCredentialsProvider,
+) -> SdkConfig {
+    let mut config = SdkConfig::builder()
         .behavior_version(BehaviorVersion::latest())
-        .region(Region::from_static("eu-central-1"))
-        .endpoint_url("http://ec2.test")
+        .region(region.map(Region::from_static))
         .credentials_provider(credentials)
         .http_client(http_client_fn(move |_, _| {
             SharedHttpConnector::new(slow.clone())
-        }))
-        .build();
-    Ec2::new(&config, Metrics::new())
+        }));
+    config.set_endpoint_url(endpoint.map(str::to_owned));
+    config.build()
 }
 
 fn subnet() -> SubnetId {
@@ -157,64 +185,4 @@ async fn a_mutating_call_that_takes_longer_than_an_attempt_of_others_is_done() {
     assign(&ec2).await.unwrap();
     ec2.unassign(&interface(), &addresses()).await.unwrap();
     assert_eq!(requests.load(Ordering::Relaxed), 2);
-}
-
-/// An STS that needs this time for each answer.
-#[derive(Debug)]
-struct Sts {
-    takes: Duration,
-    asked: Arc<AtomicUsize>,
-}
-
-impl ProvideCredentials for Sts {
-    fn provide_credentials<'a>(&'a self) -> future::ProvideCredentials<'a>
-    where
-        Self: 'a,
-    {
-        self.asked.fetch_add(1, Ordering::Relaxed);
-        future::ProvideCredentials::new(async {
-            tokio::time::sleep(self.takes).await;
-            Ok(Credentials::new("test", "test", None, None, "the test"))
-        })
-    }
-}
-
-/// A client whose credentials take this time, the number of its requests to EC2, and that of its requests to STS.
-fn with_sts(takes: Duration) -> (Ec2, Arc<AtomicUsize>, Arc<AtomicUsize>) {
-    let (requests, asked) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
-    let slow = Slow {
-        takes: |_| Duration::ZERO,
-        pages: 1,
-        requests: Arc::clone(&requests),
-        answers: Arc::default(),
-    };
-    let sts = SharedCredentialsProvider::new(Sts {
-        takes,
-        asked: Arc::clone(&asked),
-    });
-    (with_credentials(slow, sts), requests, asked)
-}
-
-#[tokio::test(start_paused = true)]
-async fn without_a_way_to_sts_every_call_says_that_there_are_no_credentials() {
-    let (ec2, requests, _) = with_sts(NEVER);
-    let subnet = subnet();
-    // All of them wait for the same credentials.
-    let calls = futures::future::join_all((0..10).map(|_| assign(&ec2)));
-    let (assigned, listed) = tokio::join!(calls, ec2.interfaces(&subnet));
-    let errors = assigned.into_iter().map(Result::unwrap_err);
-    for error in errors.chain([listed.unwrap_err()]) {
-        assert_eq!(error.code, code::NO_CREDENTIALS, "{error}");
-    }
-    assert_eq!(requests.load(Ordering::Relaxed), 0);
-}
-
-#[tokio::test(start_paused = true)]
-async fn credentials_are_loaded_once_for_many_calls() {
-    let (ec2, requests, asked) = with_sts(Duration::from_secs(1));
-    for _ in 0..3 {
-        assign(&ec2).await.unwrap();
-    }
-    assert_eq!(requests.load(Ordering::Relaxed), 3);
-    assert_eq!(asked.load(Ordering::Relaxed), 1);
 }
