@@ -23,6 +23,10 @@ struct Running {
 
 impl Running {
     async fn start(test: &str, flags: &[&str]) -> Self {
+        Self::start_in("eu-central-1", test, flags).await
+    }
+
+    async fn start_in(region: &str, test: &str, flags: &[&str]) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("process-{test}"));
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(folder.join("tls")).unwrap();
@@ -46,7 +50,8 @@ impl Running {
                 folder.join("kubeconfig").display().to_string(),
             ),
             ("AWS_ENDPOINT_URL_EC2", "http://127.0.0.1:9".to_owned()),
-            ("AWS_REGION", "eu-central-1".to_owned()),
+            ("AWS_REGION", region.to_owned()),
+            ("AWS_EC2_METADATA_DISABLED", "true".to_owned()),
             ("AWS_ACCESS_KEY_ID", "test".to_owned()),
             ("AWS_SECRET_ACCESS_KEY", "test".to_owned()),
         ]
@@ -129,6 +134,31 @@ async fn after_sigterm_it_exits_with_success_without_an_api_server() {
             running.process.log()
         );
     }
+}
+
+#[tokio::test]
+async fn without_a_region_only_the_controller_waits() {
+    let running = Running::start_in("", "region", &[]).await;
+    eventually("it names the cause", LIMIT, async || {
+        let log = running.process.log();
+        log.contains("no AWS region is known").then_some(())
+    })
+    .await;
+    let (_, missing) = running.get("/readyz").await;
+    assert!(!missing.contains("watches"), "{missing}");
+    let log = running.process.log();
+    assert!(!log.contains("starting the controller"), "{log}");
+    running.process.signal("TERM");
+    let status = eventually("it ends", LIMIT, async || running.process.ended()).await;
+    assert!(status.success(), "{status}\n{}", running.process.log());
+}
+
+#[tokio::test]
+async fn without_a_region_a_process_with_only_the_controller_is_not_ready() {
+    let running = Running::start_in("", "region-alone", &["--webhook=false"]).await;
+    let (code, missing) = running.get("/readyz").await;
+    assert_eq!(code, 503);
+    assert!(missing.contains("watches"), "{missing}");
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ mod files;
 mod identity;
 mod node;
 mod pod_events;
+mod region;
 mod run;
 mod signals;
 

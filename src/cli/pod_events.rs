@@ -28,6 +28,12 @@ impl PodEvents {
         }))
     }
 
+    /// As outside of a pod.
+    #[cfg(test)]
+    pub const fn none() -> Self {
+        Self(None)
+    }
+
     /// Posts a Warning. An Event that cannot be posted is logged.
     pub fn warn(&self, reason: &'static str, note: String) {
         let Some((pod, queue)) = &self.0 else { return };

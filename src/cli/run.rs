@@ -1,14 +1,13 @@
 //! `mooring run`.
 
+mod controller_task;
+
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{ArgAction, Args as ClapArgs, value_parser};
 use mooring_plan::admission::tolerations::Defaults;
-use mooring_plan::buckets::Budget;
-use mooring_plan::lease::Timings;
 use rustls::crypto::aws_lc_rs;
 use tokio::net::TcpListener;
 
@@ -17,14 +16,12 @@ use super::certificate;
 use super::clients::{Clients, clients};
 use super::duration::duration;
 use super::files;
-use super::identity::identity;
 use super::signals::signals;
 use crate::admission::{self, Caches, KubeReader, Webhook};
-use crate::cloud::ec2::Ec2;
-use crate::controller::{self, Observer};
 use crate::metrics::Metrics;
 use crate::supervise::{BoxError, Stage, Supervisor, Times, serve_http};
 use crate::telemetry::{self, LogFormat, Part, Readiness};
+use controller_task::ControllerTask;
 
 /// Time limit for the shutdown of the controller. A call in flight that changes EC2 ends within 5 s, then
 /// the lease is released.
@@ -171,9 +168,11 @@ async fn start(args: Args) -> Result<(), BoxError> {
 
     let clients = clients().await?;
     let caches = args.webhook.then(Caches::default);
+    let task = ControllerTask::of(args.controller, &metrics).await;
     if let Some(caches) = &caches {
         webhook(
             &args,
+            &task,
             &clients,
             caches,
             &mut supervisor,
@@ -187,12 +186,7 @@ async fn start(args: Args) -> Result<(), BoxError> {
             readiness.set(part, true);
         }
     }
-    if args.controller {
-        controller(args, clients, caches, &mut supervisor, &readiness, &metrics).await;
-    } else {
-        tracing::info!("this process runs no controller (--controller=false)");
-        readiness.set(Part::Watches, true);
-    }
+    task.start(args, clients, caches, &mut supervisor, &readiness, &metrics);
     supervisor.run(signals).await?;
     Ok(())
 }
@@ -200,6 +194,7 @@ async fn start(args: Args) -> Result<(), BoxError> {
 /// Starts the webhook: the certificate tasks, the caches and the server.
 async fn webhook(
     args: &Args,
+    task: &ControllerTask,
     clients: &Clients,
     caches: &Caches,
     supervisor: &mut Supervisor,
@@ -216,7 +211,7 @@ async fn webhook(
     supervisor.spawn_endless(Stage::Serving, "the client CA reload", certificate.clients);
     supervisor.spawn_endless(Stage::Serving, "the caBundle check", certificate.trust);
 
-    if !args.controller {
+    if !task.fills_caches() {
         let watch = caches.clone().watch(clients.general.clone());
         supervisor.spawn_endless(Stage::Serving, "the webhook's watches", watch);
     }
@@ -247,44 +242,6 @@ async fn webhook(
     supervisor.spawn(Stage::Serving, "the webhook", server);
     readiness.set(Part::Webhook, true);
     Ok(())
-}
-
-/// Starts the controller.
-async fn controller(
-    args: Args,
-    clients: Clients,
-    caches: Option<Caches>,
-    supervisor: &mut Supervisor,
-    readiness: &Readiness,
-    metrics: &Metrics,
-) {
-    let ready = readiness.clone();
-    let options = controller::Options {
-        client: clients.general,
-        lease_client: clients.lease,
-        cloud: Ec2::from_environment(metrics.clone()).await,
-        metrics: metrics.clone(),
-        stop: supervisor.stop(Stage::Deciding),
-        namespace: args.namespace,
-        identity: identity(args.identity),
-        election: args.leader_elect.then_some(Timings {
-            duration: args.lease_duration,
-            renew_deadline: args.lease_renew_deadline,
-            retry_period: args.lease_retry_period,
-        }),
-        inventory_interval: args.inventory_interval,
-        budget: Budget {
-            burst: args.ec2_burst,
-            per_second: args.ec2_per_second,
-        },
-        // After the controller has ended, the caches are not updated any more. Until the drain is over, the webhook
-        // still uses them: the objects that a pod or a refusal depends on are always read again.
-        observer: caches
-            .map(|caches| -> Observer { Arc::new(move |kind, event| caches.see(kind, event)) }),
-        on_synced: Box::new(move || ready.set(Part::Watches, true)),
-    };
-    tracing::info!(identity = options.identity, "starting the controller");
-    supervisor.spawn(Stage::Deciding, "the controller", controller::run(options));
 }
 
 /// The process cannot listen on an address.

@@ -12,6 +12,7 @@ scenes![
     alone without_an_api_server_it_is_healthy_and_not_ready,
     alone after_sigterm_it_is_not_ready_and_answers_until_it_has_drained,
     alone a_replica_with_an_untrusted_certificate_is_not_ready_and_reports_it,
+    alone without_a_region_a_replica_answers_reviews_and_another_one_leads,
     alone every_documented_metric_exists_and_is_well_formed,
 ];
 
@@ -161,6 +162,30 @@ async fn a_replica_with_an_untrusted_certificate_is_not_ready_and_reports_it(sce
     expect_ready(scene, &mooring, 200).await;
     distrust_for_a_while(scene, &mooring).await;
     expect_broken_pair_refused(scene, &mooring).await;
+}
+
+async fn without_a_region_a_replica_answers_reviews_and_another_one_leads(scene: &Scene) {
+    let mut options = frequent_checks();
+    let nowhere = ("AWS_REGION".to_owned(), String::new());
+    options.environment.push(nowhere);
+    let without = scene.mooring_with(options).await;
+    expect_ready(scene, &without, 200).await;
+    expect_own_event(scene, "RegionMissing").await;
+    let pod = scene.pod_asking("no-region", "nobody", &json!({}));
+    scene.would_create(&pod).await.rejected(&["nobody"]);
+    assert!(
+        scene.get("Lease", "mooring").await.is_none(),
+        "it has taken the Lease"
+    );
+    scene.mooring().await;
+    let node = scene.node("a").await;
+    let block = scene.block().await;
+    scene.expect_labelled(&node.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene.pod("web", &ip).await;
+    scene.expect_attached(&ip, "web").await;
+    let log = without.log();
+    assert!(!log.contains("starting the controller"), "{log}");
 }
 
 async fn after_sigterm_it_is_not_ready_and_answers_until_it_has_drained(scene: &Scene) {

@@ -35,12 +35,16 @@ pub struct Ec2 {
 
 impl Ec2 {
     /// A client from the environment: endpoint, region and credentials from the default chain of the SDK.
-    /// No call is made yet. A missing setting causes an error at the first call.
-    pub async fn from_environment(metrics: Metrics) -> Self {
-        Self::new(
-            &aws_config::load_defaults(BehaviorVersion::latest()).await,
-            metrics,
-        )
+    /// No call of EC2 is made yet. None: there is no region, so that no call could be made.
+    pub async fn from_environment(metrics: Metrics) -> Option<Self> {
+        let config = aws_config::load_defaults(BehaviorVersion::latest()).await;
+        Self::with_region(&config, metrics)
+    }
+
+    /// As [`Self::new`]. None: the configuration has no region.
+    pub(super) fn with_region(config: &SdkConfig, metrics: Metrics) -> Option<Self> {
+        let region = config.region()?;
+        (!region.as_ref().is_empty()).then(|| Self::new(config, metrics))
     }
 
     /// A client from a configuration, with the timeouts and retries of Mooring.

@@ -5,6 +5,7 @@ use std::error::Error as StdError;
 use aws_credential_types::provider::error::CredentialsError;
 use aws_sdk_ec2::config::http::HttpResponse;
 use aws_sdk_ec2::error::{DisplayErrorContext, ProvideErrorMetadata, SdkError};
+use aws_smithy_http::endpoint::ResolveEndpointError;
 use mooring_plan::facts::CallError;
 use mooring_plan::outcome::{Action, Outcome};
 
@@ -85,8 +86,10 @@ where
             _ => code::UNREADABLE,
         },
         // If the credentials could not be loaded, the request was never sent, whatever the error was.
-        _ if lacks_credentials(error) => code::NO_CREDENTIALS,
+        _ if is_caused_by::<CredentialsError>(error) => code::NO_CREDENTIALS,
         SdkError::ConstructionFailure(_) => code::NOT_SENT,
+        // Without an endpoint (for example because there is no region) there is nothing to send it to.
+        _ if is_caused_by::<ResolveEndpointError>(error) => code::NOT_SENT,
         SdkError::TimeoutError(_) => code::TIMEOUT,
         SdkError::DispatchFailure(failure) if failure.is_timeout() => code::TIMEOUT,
         SdkError::ResponseError(_) => code::UNREADABLE,
@@ -95,9 +98,8 @@ where
     ours.to_owned()
 }
 
-fn lacks_credentials(error: &(dyn StdError + 'static)) -> bool {
-    std::iter::successors(Some(error), |&error| error.source())
-        .any(<dyn StdError>::is::<CredentialsError>)
+fn is_caused_by<C: StdError + 'static>(error: &(dyn StdError + 'static)) -> bool {
+    std::iter::successors(Some(error), |&error| error.source()).any(<dyn StdError>::is::<C>)
 }
 
 fn own_message<E>(code: &str, status: Option<u16>, error: &SdkError<E, HttpResponse>) -> String

@@ -16,6 +16,7 @@ use aws_smithy_runtime_api::client::orchestrator::{HttpRequest, HttpResponse};
 use mooring_plan::address::Address;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::names::{InterfaceId, SubnetId};
+use mooring_plan::outcome::Outcome;
 use tokio::time::Instant;
 
 use super::{ATTEMPT_TIMEOUT, Ec2, OPERATION_TIMEOUT};
@@ -185,4 +186,29 @@ async fn a_mutating_call_that_takes_longer_than_an_attempt_of_others_is_done() {
     assign(&ec2).await.unwrap();
     ec2.unassign(&interface(), &addresses()).await.unwrap();
     assert_eq!(requests.load(Ordering::Relaxed), 2);
+}
+
+#[test]
+fn without_a_region_there_is_no_client() {
+    let client = |region| {
+        let config = config(region, None, fast(), keys());
+        Ec2::with_region(&config, Metrics::new())
+    };
+    assert!(client(None).is_none());
+    assert!(client(Some("")).is_none(), "an empty variable");
+    assert!(client(Some("eu-central-1")).is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_without_an_endpoint_was_not_sent_and_says_why() {
+    let slow = fast();
+    let requests = Arc::clone(&slow.requests);
+    let ec2 = Ec2::new(&config(None, None, slow, keys()), Metrics::new());
+    let error = assign(&ec2).await.unwrap_err();
+    assert_eq!(
+        (error.outcome, error.code.as_str()),
+        (Outcome::Invalid, code::NOT_SENT)
+    );
+    assert!(error.message.contains("Missing Region"), "{error}");
+    assert_eq!(requests.load(Ordering::Relaxed), 0);
 }
