@@ -186,7 +186,7 @@ impl World {
                 (READ, completed(Work::Ips, Fact::IpsRead(ips)))
             }
             Effect::NodeStep(..) => panic!("no node fails here"),
-            Effect::Post(_) | Effect::Report(_) => return,
+            Effect::Post(_) | Effect::Report(_) | Effect::Resign => return,
         };
         self.begun += 1;
         self.in_flight

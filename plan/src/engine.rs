@@ -48,6 +48,7 @@ mod nodes;
 mod pending_event;
 mod reconcile;
 mod repeat_limiter;
+mod silence;
 #[cfg(feature = "timestamps")]
 mod timestamps;
 mod tombstones;
@@ -76,6 +77,7 @@ use node_schedule::NodeSchedule;
 use pending_event::PendingEvent;
 pub use reconcile::Reconciled;
 use repeat_limiter::RepeatLimiter;
+use silence::Silence;
 use tombstones::Tombstones;
 use work_queue::WorkQueue;
 
@@ -118,6 +120,8 @@ pub struct Engine {
     blocks: BlockSchedule,
     nodes: NodeSchedule,
     inventories: InventorySchedule,
+    /// None: EC2 answered the last call, or none was made since this process leads.
+    silence: Option<Silence>,
     outbox: VecDeque<Effect>,
 }
 
@@ -158,6 +162,7 @@ impl Engine {
             blocks: BlockSchedule::default(),
             nodes: NodeSchedule::default(),
             inventories: InventorySchedule::default(),
+            silence: None,
             outbox: VecDeque::new(),
         }
     }

@@ -1,16 +1,18 @@
 //! Leader election with one `Lease`, as a pure function of the known `Lease` and of the time when this process saw it.
-//! Rules: R6.1, R6.2, R6.14.
+//! Rules: R6.1, R6.2, R6.14, R6.15.
 //!
 //! No wall clock is used: a `Lease` has expired when this process has not seen it change for its duration, on its own
 //! monotonic clock. Leadership only saves work. If two processes lead, resource versions and the refusals of EC2 keep
 //! the state safe.
 
+mod intent;
 mod record;
 
 use core::time::Duration;
 
 use crate::names::ResourceVersion;
 use crate::time::Instant;
+use intent::Intent;
 pub use record::{Identity, Record, Spec, Timings};
 
 /// The next step of an election.
@@ -87,6 +89,9 @@ pub struct Election {
     next: Instant,
     /// True if the state of the `Lease` is not known after the last answer.
     unsure: bool,
+    intent: Intent,
+    /// Do not resign before this time.
+    stays_until: Instant,
 }
 
 impl Election {
@@ -100,6 +105,8 @@ impl Election {
             held: None,
             next: Instant::START,
             unsure: true,
+            intent: Intent::Lead,
+            stays_until: Instant::START,
         }
     }
 
@@ -133,8 +140,8 @@ impl Election {
     /// The next step.
     #[must_use]
     pub fn step(&self, now: Instant) -> LeaseStep {
-        if now < self.next {
-            return LeaseStep::Wait(self.next);
+        if now < self.due() {
+            return LeaseStep::Wait(self.due());
         }
         let Some((record, since)) = self.seen.as_ref().filter(|_| !self.unsure) else {
             return LeaseStep::Read;
@@ -143,10 +150,9 @@ impl Election {
             return LeaseStep::Create(self.spec(0, true));
         };
         match &record.holder {
-            Some(holder) if holder == &self.me => {
-                LeaseStep::Update(record.version, self.spec(record.transitions, false))
-            }
+            Some(holder) if holder == &self.me => self.step_of_holder(record, now),
             Some(_) if now < self.expires(record, *since) => LeaseStep::Read,
+            _ if now < self.abstains_until() => LeaseStep::Wait(self.abstains_until()),
             _ => LeaseStep::Update(
                 record.version,
                 self.spec(record.transitions.saturating_add(1), true),
@@ -162,21 +168,6 @@ impl Election {
             until: self.leads_until().filter(|_| leads),
             calls_until: self.calls_until().filter(|_| leads),
         }
-    }
-
-    /// The step that releases the lease; None if this process does not hold it.
-    #[must_use]
-    pub fn release(&self) -> Option<LeaseStep> {
-        let record = self.seen.as_ref()?.0.as_ref()?;
-        (record.holder.as_ref() == Some(&self.me)).then(|| {
-            let spec = Spec {
-                holder: None,
-                seconds: 1,
-                transitions: record.transitions,
-                acquired: false,
-            };
-            LeaseStep::Update(record.version, spec)
-        })
     }
 
     /// Applies the answer to a step that was begun at `begun`.
@@ -198,17 +189,12 @@ impl Election {
             LeaseAnswer::Wrote(record) => {
                 self.unsure = false;
                 self.held = (record.holder.as_ref() == Some(&self.me)).then_some(begun);
+                self.has_written(&record, now);
                 self.see(Some(record), now);
                 self.next = now.plus(self.timings.retry_period);
             }
-            LeaseAnswer::Conflict => {
-                self.unsure = true;
-                self.next = now;
-            }
-            LeaseAnswer::Failed => {
-                self.unsure = true;
-                self.next = now.plus(self.timings.retry_period);
-            }
+            LeaseAnswer::Conflict => self.failed(now),
+            LeaseAnswer::Failed => self.failed(now.plus(self.timings.retry_period)),
         }
     }
 
@@ -249,7 +235,15 @@ impl Election {
             (Some((Some(before), since)), Some(record)) if before.same_renewal(record) => *since,
             _ => now,
         };
+        self.has_seen(record.as_ref(), now);
         self.seen = Some((record, since));
+    }
+
+    /// A step has failed. The next one is due at `next`.
+    fn failed(&mut self, next: Instant) {
+        self.unsure = true;
+        self.next = next;
+        self.has_failed();
     }
 
     fn expires(&self, record: &Record, since: Instant) -> Instant {

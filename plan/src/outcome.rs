@@ -128,6 +128,12 @@ impl Outcome {
         matches!(self, Self::Denied | Self::Unauthenticated)
     }
 
+    /// True if EC2 did not answer, or accepted no credentials: the cause can be this process, its node or its zone.
+    #[must_use]
+    pub const fn is_silence(self) -> bool {
+        matches!(self, Self::Unknown | Self::Unauthenticated)
+    }
+
     /// True if the reason can be the account or EC2 as a whole: then other calls fail in the same way.
     #[must_use]
     pub const fn is_of_all(self) -> bool {

@@ -1,5 +1,7 @@
 //! Leader election with a `Lease`: makes the requests and supplies the clock for the rule in `plan`.
 
+use std::sync::Arc;
+
 use futures::StreamExt as _;
 use futures::stream::BoxStream;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
@@ -14,7 +16,7 @@ use mooring_plan::lease::{
 };
 use mooring_plan::store_revision::Revision;
 use mooring_plan::time;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::Duration;
 use tokio_util::sync::CancellationToken;
 
@@ -73,10 +75,12 @@ impl LeaderElector {
         self.revision.receiver()
     }
 
-    /// Acquires the lease and renews it until `release`, then releases it.
+    /// Acquires the lease and renews it until `release`, then releases it. `resign` is notified when the engine wants
+    /// another replica to lead.
     pub(super) async fn run(
         mut self,
         leadership: watch::Sender<Leadership>,
+        resign: Arc<Notify>,
         release: CancellationToken,
     ) {
         let mut holder = None;
@@ -91,6 +95,7 @@ impl LeaderElector {
             tokio::select! {
                 biased;
                 () = release.cancelled() => break,
+                () = resign.notified() => self.resign(),
                 () = turn => {}
             }
             if self.election.holder() != holder.as_ref() {
@@ -135,22 +140,33 @@ impl LeaderElector {
     async fn turn(&mut self, step: &LeaseStep) {
         let begun = self.clock.now();
         let answer = self.carry_out(step).await;
+        if matches!(
+            (step, &answer),
+            (
+                LeaseStep::Update(_, Spec { holder: None, .. }),
+                LeaseAnswer::Wrote(_)
+            )
+        ) {
+            tracing::info!("released the lease");
+        }
         self.election.apply(answer, begun, self.clock.now());
     }
 
+    fn resign(&mut self) {
+        if self.election.resign(self.clock.now()) {
+            tracing::warn!(
+                "EC2 has answered no call for a minute: releasing the lease, so that another replica can lead"
+            );
+        }
+    }
+
     async fn release_lease(&mut self) {
-        // A renewal in flight may have changed the version.
-        for _ in 0..3 {
-            let Some(step) = self.election.release() else {
-                return;
-            };
-            let begun = self.clock.now();
-            if let LeaseAnswer::Wrote(_) = self.carry_out(&step).await {
-                tracing::info!("released the lease");
-                return;
+        self.election.leave();
+        loop {
+            match self.election.step(self.clock.now()) {
+                LeaseStep::Wait(_) => return,
+                step => self.turn(&step).await,
             }
-            let answer = self.carry_out(&LeaseStep::Read).await;
-            self.election.apply(answer, begun, self.clock.now());
         }
     }
 

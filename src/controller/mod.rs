@@ -16,13 +16,14 @@ mod store_revision;
 mod trace;
 mod watch;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
 use mooring_plan::buckets::Budget;
 use mooring_plan::facts::Settings;
 use mooring_plan::lease::{Leadership, Timings};
-use tokio::sync::mpsc;
+use tokio::sync::{Notify, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -128,10 +129,10 @@ pub async fn run(options: Options) -> Result<(), Error> {
         Leadership::ALWAYS
     };
     let (leadership_sender, leadership) = tokio::sync::watch::channel(first);
-    let release = CancellationToken::new();
+    let (release, resign) = (CancellationToken::new(), Arc::<Notify>::default());
     let mut electing = JoinSet::new();
     if let Some(elector) = elector {
-        electing.spawn(elector.run(leadership_sender, release.clone()));
+        electing.spawn(elector.run(leadership_sender, Arc::clone(&resign), release.clone()));
     } else {
         let released = release.clone();
         electing.spawn(async move {
@@ -149,6 +150,7 @@ pub async fn run(options: Options) -> Result<(), Error> {
         },
         facts,
         leadership,
+        resign,
         events,
         settings: Settings {
             inventory_interval: options.inventory_interval,

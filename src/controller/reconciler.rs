@@ -1,6 +1,7 @@
 //! The one task that owns the engine. It passes events to the engine, and carries out effects in separate tasks, whose
 //! results are events again. This task does no I/O, so that it is never late for an event.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
@@ -11,7 +12,7 @@ use mooring_plan::lease::Leadership;
 use mooring_plan::names::BlockName;
 use mooring_plan::step::BlockStep;
 use mooring_plan::time;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -35,6 +36,8 @@ pub(super) struct Parts {
     pub(super) effects: Effects,
     pub(super) facts: mpsc::Receiver<Fact>,
     pub(super) leadership: watch::Receiver<Leadership>,
+    /// Notified when another replica should lead.
+    pub(super) resign: Arc<Notify>,
     pub(super) events: Events,
     pub(super) settings: Settings,
     pub(super) budget: Budget,
@@ -48,6 +51,7 @@ pub(super) struct Reconciler {
     effects: Effects,
     facts: mpsc::Receiver<Fact>,
     leadership: watch::Receiver<Leadership>,
+    resign: Arc<Notify>,
     events: Events,
     reports: Reports,
     /// The effects in flight. Each returns the event with its result.
@@ -65,6 +69,7 @@ impl Reconciler {
             effects: parts.effects,
             facts: parts.facts,
             leadership: parts.leadership,
+            resign: parts.resign,
             events: parts.events,
             in_flight: JoinSet::new(),
             requests: parts.requests,
@@ -178,6 +183,7 @@ impl Reconciler {
                 self.in_flight
                     .spawn(async move { Event::Completed(Work::Ips, effects.list_ips().await) });
             }
+            Effect::Resign => self.resign.notify_one(),
             Effect::Post(notice) => self.events.report(notice),
             Effect::Report(report) => {
                 if report == Report::Synced
@@ -207,6 +213,7 @@ async fn block_steps(effects: Effects, block: BlockName, steps: Vec<BlockStep>) 
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::time::Duration;
 
     use aws_config::{BehaviorVersion, SdkConfig};
@@ -241,6 +248,7 @@ mod tests {
             effects,
             facts: mpsc::channel(1).1,
             leadership: watch::channel(Leadership::default()).1,
+            resign: Arc::default(),
             events: Events::queue(metrics).0,
             settings: Settings {
                 inventory_interval: Duration::from_mins(1),

@@ -76,7 +76,7 @@ impl Cluster {
     pub fn begin(&mut self, now: Instant, mut later: impl FnMut(Instant, Due)) {
         while let Some(effect) = self.engine.poll(now) {
             let takes = match effect {
-                Effect::Post(_) | Effect::Report(_) => continue,
+                Effect::Post(_) | Effect::Report(_) | Effect::Resign => continue,
                 Effect::Calls(group, members) => {
                     later(now.plus(HALF_A_CALL), Due::Call(group, members));
                     continue;

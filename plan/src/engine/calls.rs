@@ -146,6 +146,7 @@ impl Engine {
         let Some(begun) = flights.map(|flight| flight.begun).min() else {
             return;
         };
+        self.ec2_answered(result.as_ref().err().map(|error| error.outcome), now);
         if let Err(error) = result
             && error.outcome == Outcome::Throttled
         {

@@ -36,6 +36,7 @@ fn write_done(facts: &[Fact]) -> bool {
 impl Engine {
     pub(super) fn completed(&mut self, work: Work, completion: Completion, now: Instant) {
         for (action, outcome) in &completion.called {
+            self.ec2_answered(*outcome, now);
             if *outcome == Some(Outcome::Throttled) {
                 self.buckets.throttled(*action, now);
             }

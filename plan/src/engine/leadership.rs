@@ -22,6 +22,7 @@ impl Engine {
         self.leading = leading;
         self.report(Report::Leading(leading));
         if leading {
+            self.silence = None;
             self.facts.lead_begins(now);
             self.list_ips(now);
             self.queue.extend(self.facts.ip_names());

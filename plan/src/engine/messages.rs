@@ -88,6 +88,8 @@ pub enum Effect {
     Inventory(SubnetId),
     /// A quorum list of all IPs. It ends with [`Work::Ips`].
     ListIps,
+    /// Release the lease, so that another replica can lead. It has no effect without other replicas.
+    Resign,
     /// Post a Kubernetes Event. Nothing waits for it.
     Post(Notice),
     /// A report for metrics and logs.

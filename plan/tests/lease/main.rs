@@ -1,8 +1,9 @@
 //! At most one replica leads, with any clocks, and also if one of them sleeps for any time.
-//! Rules: R5.1, R6.1, R6.2.
+//! Rules: R5.1, R6.1, R6.2, R6.15.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod alone;
+mod resign;
 mod watched;
 
 use std::time::Duration;
@@ -88,6 +89,13 @@ impl Replica {
             let answer = server.carry_out(&step);
             self.election.apply(answer, now, now);
         }
+    }
+
+    /// The step that releases the lease when the process ends.
+    fn release(&self, real: u64) -> LeaseStep {
+        let mut election = self.election.clone();
+        election.leave();
+        election.step(self.clock(real))
     }
 
     fn leads(&self, real: u64) -> bool {
@@ -202,7 +210,7 @@ fn a_released_lease_is_taken_at_the_next_poll() {
     let mut server = Server::default();
     let mut replicas = [Replica::new("a", 0), Replica::new("b", 0)];
     run(&mut replicas, &mut server, 0, 20_000);
-    let release = replicas[0].election.release().unwrap();
+    let release = replicas[0].release(20_000);
     assert!(matches!(server.carry_out(&release), LeaseAnswer::Wrote(_)));
     replicas[0].asleep_until = u64::MAX;
     // The election of the first replica gets no answer, because its process ends. Only the other replica continues.
@@ -235,7 +243,7 @@ fn a_label_on_the_lease_is_no_renewal() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Sleeps, lost answers, watches that stop or lag, and clocks with any start.
+    /// Sleeps, lost answers, leaders that resign, watches that stop or lag, and clocks with any start.
     #[test]
     fn leaders_never_overlap_and_calls_of_one_end_before_the_other_leads(
         began in proptest::array::uniform3(0u64..1_000_000_000),
@@ -253,6 +261,10 @@ proptest! {
             match what {
                 0 => replicas[who].asleep_until = real + length,
                 1 => lossy[who] = real + length,
+                2 => {
+                    let now = replicas[who].clock(real);
+                    replicas[who].election.resign(now);
+                }
                 _ => {}
             }
             let end = real + length.max(1_000);

@@ -25,7 +25,7 @@ fn show(server: &Server, replica: &mut Replica, real: u64) -> bool {
 #[test]
 fn a_release_is_noticed_immediately() {
     let (mut server, leader, mut standby) = led();
-    let release = leader.election.release().unwrap();
+    let release = leader.release(20_100);
     assert!(matches!(server.carry_out(&release), LeaseAnswer::Wrote(_)));
     // Between two reads.
     assert!(matches!(
@@ -75,7 +75,7 @@ fn while_the_watch_shows_renewals_nothing_is_read() {
 fn a_late_watch_event_reverts_nothing() {
     let (mut server, mut leader, mut standby) = led();
     let old = server.lease.clone().unwrap();
-    let release = leader.election.release().unwrap();
+    let release = leader.release(20_100);
     server.carry_out(&release);
     show(&server, &mut standby, 20_100);
     standby.turn(&mut server, 20_100);

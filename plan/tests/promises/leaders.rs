@@ -1,11 +1,12 @@
 //! The first process leads, then another, then the first again: its former facts about EC2 and claims do not count.
-//! Rules: R6.8, R6.10, R6.11.
+//! Rules: R6.8, R6.10, R6.11, R6.15.
 
 use std::time::Duration;
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::facts::{Fact, Kind, WriteOutcome};
 use mooring_plan::names::IpName;
+use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{Call, Read, StatusWrite, Step, Write};
 use mooring_plan::time::Instant;
 
@@ -224,4 +225,27 @@ fn a_change_of_leader_and_back_costs_only_reads() {
         sim.expect_attached("partner", "a");
         sim.expect_cost(0, 0, 0);
     }
+}
+
+#[test]
+fn leaders_that_take_turns_while_ec2_is_away_change_nothing() {
+    let mut sim = two();
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.describe_fails = Some(Outcome::Unknown);
+    sim.ec2.default_fault = Some(|_| Fault::RequestLost);
+    sim.remove_pod("a");
+    sim.pod("b").on("n2");
+    sim.count_from_here();
+    for turn in 1..=10 {
+        sim.lead(turn % 2);
+        sim.wait(Duration::from_mins(1));
+    }
+    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+    sim.expect_on("203.0.113.10", Some("eni-n1"));
+    sim.describe_fails = None;
+    sim.ec2.default_fault = None;
+    let served = |sim: &Sim| sim.the_pod("b").reports_attached();
+    let took = time_until(&mut sim, served);
+    assert!(took <= Duration::from_secs(16), "{took:?}\n{}", sim.story());
 }

@@ -104,6 +104,7 @@ mod returned;
 mod rollout;
 mod room;
 mod same_instance;
+mod silence;
 mod sim;
 mod spec_changes;
 mod stale;

@@ -57,6 +57,7 @@ impl Paced {
                 self.reports.push((self.now, report.clone()));
                 return;
             }
+            Effect::Resign => return,
             Effect::Read(_, Read::Instance(id)) => {
                 self.instance_reads.push((self.now, id.clone()));
                 if self.instances_hang { TIMEOUT } else { EC2 }

@@ -1,11 +1,25 @@
 //! Tests of the election task: its clock and its writes.
 
-use super::{NAME, record, written};
+use super::{LeaderElector, NAME, record, written};
 use crate::controller::clock::Clock;
+use crate::fake_api::{failure, half_open_api_server};
+use crate::metrics::Metrics;
+use axum::http::Method;
+use kube::Client;
 use mooring_plan::lease::{Election, Identity, Leadership, LeaseAnswer, LeaseStep, Spec, Timings};
 use mooring_plan::names::ResourceVersion;
+use serde_json::{Value, json};
 use std::cell::Cell;
-use tokio::time::Duration;
+use std::sync::{Arc, Mutex};
+use tokio::sync::{Notify, watch};
+use tokio::time::{Duration, Instant};
+use tokio_util::sync::CancellationToken;
+
+const TIMINGS: Timings = Timings {
+    duration: Duration::from_secs(15),
+    renew_deadline: Duration::from_secs(10),
+    retry_period: Duration::from_secs(2),
+};
 
 thread_local! {
     static SLEPT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
@@ -13,13 +27,8 @@ thread_local! {
 
 #[test]
 fn a_process_that_slept_past_its_lease_does_not_lead_and_begins_no_call() {
-    let timings = Timings {
-        duration: Duration::from_secs(15),
-        renew_deadline: Duration::from_secs(10),
-        retry_period: Duration::from_secs(2),
-    };
     let clock = Clock::with(|| SLEPT.get());
-    let mut election = Election::new(Identity::from("a"), timings);
+    let mut election = Election::new(Identity::from("a"), TIMINGS);
     let begun = clock.now();
     election.apply(LeaseAnswer::Read(None), begun, clock.now());
     let LeaseStep::Create(spec) = election.step(clock.now()) else {
@@ -70,4 +79,75 @@ fn a_renewal_keeps_when_it_was_acquired_and_says_that_it_was_renewed() {
     after = written(&spec(None, false), Some(after));
     after.metadata.resource_version = Some("8".to_owned());
     assert_eq!(record(&after).unwrap().holder, None, "released");
+}
+
+/// The holders that were written, and when.
+type Holders = Arc<Mutex<Vec<(Instant, String)>>>;
+
+/// An API server with one `Lease`. Watches show nothing.
+fn api_server(holders: &Holders) -> Client {
+    let (holders, lease) = (Arc::clone(holders), Arc::<Mutex<Option<Value>>>::default());
+    half_open_api_server(move |head, mut body| {
+        let mut lease = lease.lock().unwrap();
+        if head.uri.query().unwrap_or_default().contains("watch=true") {
+            return None;
+        }
+        if head.method != Method::GET {
+            let holder = body["spec"]["holderIdentity"].as_str().unwrap_or_default();
+            let mut holders = holders.lock().unwrap();
+            holders.push((Instant::now(), holder.to_owned()));
+            body["metadata"]["resourceVersion"] = json!(holders.len().to_string());
+            *lease = Some(body);
+        } else if !head.uri.path().ends_with(NAME) {
+            return Some((
+                200,
+                json!({"metadata": {"resourceVersion": "1"}, "items": []}),
+            ));
+        }
+        Some(
+            lease
+                .clone()
+                .map_or_else(|| failure(404), |lease| (200, lease)),
+        )
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_replica_that_resigns_stops_leading_at_once_and_releases_the_lease_after_its_calls() {
+    let holders = Holders::default();
+    let client = api_server(&holders);
+    let clock = Clock::with(|| Duration::ZERO);
+    let elector = LeaderElector::new(
+        client.clone(),
+        client,
+        "default",
+        "a",
+        TIMINGS,
+        clock,
+        Metrics::new(),
+    );
+    let (sender, mut leadership) = watch::channel(Leadership::default());
+    let (resign, release) = (Arc::<Notify>::default(), CancellationToken::new());
+    let running = tokio::spawn(elector.run(sender, Arc::clone(&resign), release.clone()));
+    let leads = |leadership: &Leadership| leadership.holds(clock.now());
+    leadership.wait_for(leads).await.unwrap();
+    let resigned = Instant::now();
+    resign.notify_one();
+    leadership.wait_for(|said| !leads(said)).await.unwrap();
+    assert_eq!(resigned.elapsed(), Duration::ZERO);
+    // There is no other replica, so it leads again.
+    leadership.wait_for(leads).await.unwrap();
+    release.cancel();
+    running.await.unwrap();
+    let holders = holders.lock().unwrap();
+    let released = holders
+        .iter()
+        .position(|(_, holder)| holder.is_empty())
+        .unwrap();
+    let rounded = Duration::from_millis(10);
+    let waited = holders[released].0 - resigned + rounded;
+    assert!(waited >= Duration::from_secs(5), "{holders:?}");
+    let abstained = holders[released + 1].0 - holders[released].0 + rounded;
+    assert!(abstained >= TIMINGS.retry_period * 3, "{holders:?}");
+    assert_eq!(holders.last().unwrap().1, "", "released at the end");
 }
