@@ -108,7 +108,7 @@ fn routed(old: Option<&Ip>, new: &Ip, snapshot: &Snapshot) -> Verdict {
         DenyReason::Invalid,
         problem,
         "give networks that are not within spec.node.internal of the IPBlock (left out: the ranges of RFC 1918 and \
-         RFC 6598, and the subnet)",
+         RFC 6598, 169.254.0.0/16, and the subnet)",
     ))
 }
 

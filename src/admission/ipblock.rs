@@ -73,7 +73,7 @@ fn named(old: Option<&IpBlock>, new: &IpBlock) -> Result<(), Denial> {
             DenyReason::Invalid,
             format!("spec.node of IPBlock \"{name}\": {error}"),
             "correct it: routes are the networks of partners, and none is within spec.node.internal (left out: the \
-             ranges of RFC 1918 and RFC 6598, and the subnet)",
+             ranges of RFC 1918 and RFC 6598, 169.254.0.0/16, and the subnet)",
         ));
     }
     match new.node_labels() {

@@ -23,7 +23,8 @@ pub struct NodeSpec {
     pub routes: Vec<Route>,
 
     /// Networks that pods never reach with their static address, although a route contains them. Left out: the
-    /// private ranges of RFC 1918 and RFC 6598, and the CIDRs of the block's subnet.
+    /// private ranges of RFC 1918 and RFC 6598, the link-local range 169.254.0.0/16 (instance metadata, DNS and time of
+    /// EC2), and the CIDRs of the block's subnet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64), inner(length(max = 18)))]
     #[x_kube(
@@ -230,7 +231,8 @@ fn outside(routes: &[Route], internal: &[Ipv4Net]) -> Result<(), NodeSpecError> 
     Ok(())
 }
 
-/// The private ranges of RFC 1918 and RFC 6598, and the CIDRs of the subnet of the block.
+/// The private ranges of RFC 1918 and RFC 6598, the link-local range of RFC 3927 (instance metadata, DNS and time of
+/// EC2), and the CIDRs of the subnet of the block.
 #[must_use]
 pub fn internal_by_default(subnets: &[Ipv4Net]) -> Vec<Ipv4Net> {
     [
@@ -238,6 +240,7 @@ pub fn internal_by_default(subnets: &[Ipv4Net]) -> Vec<Ipv4Net> {
         (Ipv4Addr::new(172, 16, 0, 0), 12),
         (Ipv4Addr::new(192, 168, 0, 0), 16),
         (Ipv4Addr::new(100, 64, 0, 0), 10),
+        (Ipv4Addr::new(169, 254, 0, 0), 16),
     ]
     .into_iter()
     .filter_map(|(address, prefix)| Ipv4Net::new(address, prefix).ok())
@@ -285,6 +288,7 @@ mod tests {
             ("172.16.0.0/12", "172.16.0.0/12"),
             ("192.168.7.0/24", "192.168.0.0/16"),
             ("100.64.1.0/24", "100.64.0.0/10"),
+            ("169.254.169.254/32", "169.254.0.0/16"),
             ("203.0.113.128/25", "203.0.113.0/24"),
         ] {
             let mut node = spec(&[(to, None)], &[]);
