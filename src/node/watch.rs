@@ -1,5 +1,6 @@
 //! Watches the API server and publishes the objects of the node part.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,7 +28,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(5);
 struct WatchState {
     objects: Objects,
     /// Names of the IPs that the watch shows.
-    watched: std::collections::BTreeSet<String>,
+    watched: BTreeSet<String>,
     missing: usize,
     out: watch::Sender<Option<Objects>>,
 }
@@ -61,7 +62,7 @@ pub async fn run(
     };
     let known = WatchState {
         objects,
-        watched: std::collections::BTreeSet::new(),
+        watched: BTreeSet::new(),
         missing: 3,
         out,
     };
@@ -255,11 +256,13 @@ fn pods(known: &mut WatchState, change: Change) {
 /// pod is read, the partners of all blocks are used for that pod.
 async fn poll_unwatched_ips(api: Api<Ip>, known: Shared) {
     loop {
-        let wanted: Vec<String> = {
+        // Several pods can wait for one IP.
+        let wanted: BTreeSet<String> = {
             let known = known.lock().await;
-            let wanted = known.objects.pods.values().map(|pod| pod.wants.clone());
+            let wanted = known.objects.pods.values().map(|pod| &pod.wants);
             wanted
-                .filter(|name| !known.watched.contains(name))
+                .filter(|name| !known.watched.contains(*name))
+                .cloned()
                 .collect()
         };
         for name in wanted {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use kube::api::DynamicObject;
@@ -10,7 +10,9 @@ use kube::{Api, Client};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, watch};
 
-use super::{Change, Objects, TakeIn, WatchState, blocks, ips, poll_unwatched_ips, run};
+use super::{
+    Change, Objects, POLL_INTERVAL, TakeIn, WatchState, blocks, ips, poll_unwatched_ips, run,
+};
 use crate::fake_api::half_open_api_server;
 use crate::node::objects::Pod;
 
@@ -87,6 +89,16 @@ fn list(items: &[Value]) -> Value {
     json!({"metadata": {"resourceVersion": "9"}, "items": items})
 }
 
+/// A pod that waits for the IP `partner`.
+fn waiting(name: &str) -> Pod {
+    Pod {
+        name: name.to_owned(),
+        wants: "partner".to_owned(),
+        addresses: Vec::new(),
+        host_network: false,
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn after_a_read_without_an_answer_the_ip_of_a_waiting_pod_is_read_again() {
     let answering = Arc::<AtomicBool>::default();
@@ -94,14 +106,9 @@ async fn after_a_read_without_an_answer_the_ip_of_a_waiting_pod_is_read_again() 
         let answers = answering.swap(true, Ordering::Relaxed);
         answers.then(|| (200, ip("partner", &json!({"block": "home"}), &Value::Null)))
     });
-    let waiting = Pod {
-        name: "shop/web".to_owned(),
-        wants: "partner".to_owned(),
-        addresses: Vec::new(),
-        host_network: false,
-    };
     let (mut known, mut published) = known();
-    known.objects.pods.insert("uid-web".to_owned(), waiting);
+    let pods = &mut known.objects.pods;
+    pods.insert("uid-web".to_owned(), waiting("shop/web"));
     let known = Arc::new(Mutex::new(known));
     let block = tokio::select! {
         () = poll_unwatched_ips(Api::all(client), known) => None,
@@ -110,6 +117,25 @@ async fn after_a_read_without_an_answer_the_ip_of_a_waiting_pod_is_read_again() 
         }
     };
     assert_eq!(block.as_deref(), Some("home"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_ip_of_several_waiting_pods_is_read_once_in_each_interval() {
+    let reads = Arc::<AtomicUsize>::default();
+    let counted = Arc::clone(&reads);
+    let client = half_open_api_server(move |_, _| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        Some((200, ip("partner", &json!({"block": "home"}), &Value::Null)))
+    });
+    let (mut known, _published) = known();
+    for pod in ["shop/web", "shop/store"] {
+        known.objects.pods.insert(pod.to_owned(), waiting(pod));
+    }
+    let known = Arc::new(Mutex::new(known));
+    let polling = poll_unwatched_ips(Api::all(client), known);
+    let less = POLL_INTERVAL.saturating_sub(Duration::from_millis(1));
+    tokio::time::timeout(less, polling).await.unwrap_err();
+    assert_eq!(reads.load(Ordering::Relaxed), 1);
 }
 
 #[tokio::test(start_paused = true)]
