@@ -11,7 +11,9 @@ use super::conflict::conflict;
 use super::destinations::Destinations;
 use super::objects::{Claim, Ip, NodeBlock, NodeSpec, Objects, Pod, Route};
 pub use super::obstacle::State;
-use super::obstacle::{Obstacle, bypassed, diverted, failed, only_ipv6, waiting};
+use super::obstacle::{
+    Obstacle, bypassed, diverted, failed, no_slot, only_ipv6, waiting, without_route,
+};
 use super::settings::NodeSettings;
 use super::state::{KernelState, Link};
 use crate::api::internal_by_default;
@@ -93,14 +95,21 @@ pub fn desired(objects: &Objects, kernel: &KernelState, settings: &NodeSettings)
     // An address that works stays, also if an IP with an earlier name conflicts with it.
     candidates
         .sort_by_cached_key(|(claim, address)| !kernel.is_programmed(claim.address, address.mac));
+    let mut interfaces = BTreeSet::new();
+    let slots = settings.slots().count();
     for (claim, address) in candidates {
-        let (state, message) = match conflict(&address, desired.addresses.values()) {
+        let obstacle = conflict(&address, desired.addresses.values()).or_else(|| {
+            let full = interfaces.len() >= slots && !interfaces.contains(&address.mac);
+            full.then(|| no_slot(slots))
+        });
+        let (state, message) = match obstacle {
             None => (State::Programmed, String::new()),
             Some(obstacle) => (obstacle.state, obstacle.message),
         };
         let report = Report::of(claim, state, message);
         desired.reports.insert(address.ip.clone(), report);
         if state == State::Programmed {
+            interfaces.insert(address.mac);
             desired.addresses.insert(claim.address, address);
         }
     }
@@ -206,6 +215,10 @@ fn is_supported(
     }
     match pod.ipv4() {
         Some(address) if kernel.diverted.contains(&address) => Err(diverted(&pod.name)),
+        // The way back to the pod would be an interface that all pods share (see the chain `connections`).
+        Some(address) if kernel.has_cilium() && !kernel.single_routes.contains(&address) => {
+            Err(without_route(&pod.name))
+        }
         _ => Ok(()),
     }
 }

@@ -32,6 +32,13 @@ pub(super) fn failed(message: String) -> Obstacle {
     Obstacle { state, message }
 }
 
+/// Each network interface with addresses needs a slot, and none is free.
+pub(super) fn no_slot(slots: usize) -> Obstacle {
+    failed(format!(
+        "more than {slots} network interfaces carry addresses: give --mark-mask more bits"
+    ))
+}
+
 /// The rules of the AWS VPC CNI take the packets of the pod.
 pub(super) fn diverted(pod: &str) -> Obstacle {
     Obstacle {
@@ -61,8 +68,19 @@ pub(super) fn bypassed(pod: &str) -> Obstacle {
         state: State::Unsupported,
         message: format!(
             "Cilium's BPF host routing bypasses netfilter, so the address cannot be programmed for the pod {pod}: use \
-             hostNetwork, or set bpf.hostLegacyRouting=true for Cilium, and --cilium-legacy-routing and --mark-mask for \
-             mooring node"
+             hostNetwork, or set bpf.hostLegacyRouting=true and endpointRoutes.enabled=true for Cilium, and \
+             --cilium-legacy-routing and --mark-mask for mooring node"
+        ),
+    }
+}
+
+/// Cilium routes all pods by one interface, so the node cannot say which pod has sent a packet.
+pub(super) fn without_route(pod: &str) -> Obstacle {
+    Obstacle {
+        state: State::Unsupported,
+        message: format!(
+            "Cilium has no route to the address of the pod {pod} alone, so that its packets to the partners would be \
+             dropped: set endpointRoutes.enabled=true for Cilium, or use hostNetwork"
         ),
     }
 }

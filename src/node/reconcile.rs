@@ -231,15 +231,7 @@ impl Reconciler {
                 _ => false,
             };
             let obstacle = refused.iter().find(|(change, _)| stops(change));
-            let message = match (obstacle, table) {
-                (Some((_, error)), _) => chain(error),
-                (None, None) => format!(
-                    "more than {} network interfaces carry addresses: give --mark-mask more bits",
-                    self.settings.slots().count()
-                ),
-                (None, Some(_)) => continue,
-            };
-            if let Some(report) = reports.get_mut(&to.ip) {
+            if let (Some((_, error)), Some(report)) = (obstacle, reports.get_mut(&to.ip)) {
                 report.state = State::Failed;
                 report.message = message;
             }

@@ -39,6 +39,9 @@ pub struct KernelState {
     /// Addresses of pods whose packets follow a rule of another program before those of Mooring: it selects what comes
     /// from the interface of the pod, as the AWS VPC CNI does for security groups of pods in the mode `strict`.
     pub diverted: BTreeSet<Ipv4Addr>,
+    /// Addresses for which another program made a route of their own (/32), as CNIs do for the pods of the node. They
+    /// are read only where Cilium runs.
+    pub single_routes: BTreeSet<Ipv4Addr>,
     /// Routes in the tables of Mooring.
     pub routes: BTreeSet<RouteEntry>,
     /// The nftables table of Mooring. None: it does not exist.

@@ -47,5 +47,25 @@ pub fn only_host_network_works_where_cilium_bypasses_netfilter(backend: Backend)
         (Some(X.to_owned()), Some(Y.to_owned())),
         "with legacy routing"
     );
+
+    // Without `endpointRoutes` Cilium has one route for all pods of the node.
+    let route = node.run("ip route show 10.77.0.20");
+    let route = route.trim();
+    node.run(&format!(
+        "ip link set cilium_host up; ip route del {route}; ip route add 10.77.0.16/28 dev cilium_host"
+    ));
+    let outcome = node.reconcile_with(legacy, &objects);
+    let report = &outcome.reports["one"];
+    assert_eq!(report.state, State::Unsupported);
+    assert!(
+        report.message.contains("endpointRoutes"),
+        "{}",
+        report.message
+    );
+    assert_eq!(outcome.reports["two"].state, State::Programmed);
+    node.run(&format!("ip route add {route}"));
+    let outcome = node.reconcile_with(legacy, &objects);
+    assert_eq!(outcome.reports["one"].state, State::Programmed);
+    assert_eq!(pod(), Some(X.to_owned()), "with a route of its own");
     world.expect_sources(&[X, Y]);
 }

@@ -71,6 +71,7 @@ impl Routing {
             diverting.extend(self.read_diverting(&message));
             state.rules.extend(self.read_rule(&message));
         }
+        let cilium = state.has_cilium();
         let all = RouteMessageBuilder::<Ipv4Addr>::new().build();
         let mut routes = self.handle.route().get(all).execute();
         while let Some(message) = routes.try_next().await.map_err(reading("routes"))? {
@@ -86,6 +87,10 @@ impl Routing {
                 }
             }
             let ours = u8::from(message.header.protocol) == PROTOCOL;
+            let single = entry.to.prefix_len() == 32 && message.header.kind == RouteType::Unicast;
+            if cilium && single && !ours {
+                state.single_routes.insert(entry.to.addr());
+            }
             if ours && self.settings.tables().contains(&entry.table) {
                 state.routes.insert(entry);
             }

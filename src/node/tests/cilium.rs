@@ -43,6 +43,7 @@ fn only_host_network_is_programmed_with_cilium() {
         "bypasses netfilter",
         "hostNetwork",
         "bpf.hostLegacyRouting=true",
+        "endpointRoutes.enabled=true",
         "--cilium-legacy-routing",
     ] {
         assert!(message.contains(part), "{part}: {message}");
@@ -69,9 +70,34 @@ fn unsupported_is_reported_before_transient_reasons() {
 #[test]
 fn pod_and_host_are_programmed_without_cilium_or_with_legacy_routing() {
     let both = [Endpoint::Pod(Ipv4Addr::new(10, 77, 9, 1)), Endpoint::Host];
-    let legacy = NodeSettings::new(0x0000_3000, 600, 10_600).unwrap();
-    let legacy = legacy.with_cilium_legacy_routing(true).unwrap();
-    for (kernel, settings) in [(kernel(), NodeSettings::default()), (with_cilium(), legacy)] {
+    let mut cilium = with_cilium();
+    cilium.single_routes.insert(Ipv4Addr::new(10, 77, 9, 1));
+    for (kernel, settings) in [(kernel(), NodeSettings::default()), (cilium, legacy())] {
         assert_eq!(endpoints(&desired(&two_pods(), &kernel, &settings)), both);
     }
+}
+
+fn legacy() -> NodeSettings {
+    let settings = NodeSettings::new(0x0000_3000, 600, 10_600).unwrap();
+    settings.with_cilium_legacy_routing(true).unwrap()
+}
+
+/// What such a pod sends would be dropped, because the way back to it is an interface that all pods share.
+#[test]
+fn with_legacy_routing_a_pod_without_a_route_of_its_own_is_unsupported() {
+    let mut kernel = with_cilium();
+    kernel.single_routes.insert(Ipv4Addr::new(10, 77, 9, 7));
+    let desired = desired(&two_pods(), &kernel, &legacy());
+    assert_eq!(state(&desired, "ip-1"), State::Unsupported);
+    assert_eq!(endpoints(&desired), [Endpoint::Host]);
+    let message = &desired.reports["ip-1"].message;
+    assert!(message.contains("endpointRoutes.enabled=true"), "{message}");
+}
+
+#[test]
+fn with_legacy_routing_a_pod_without_an_address_yet_waits() {
+    let mut objects = two_pods();
+    objects.pods.get_mut("uid-1").unwrap().addresses.clear();
+    let desired = desired(&objects, &with_cilium(), &legacy());
+    assert_eq!(state(&desired, "ip-1"), State::Waiting);
 }

@@ -10,4 +10,5 @@ mod properties;
 mod protocols;
 mod reverse_path;
 mod scenes;
+mod slots;
 mod unknown_ip;
