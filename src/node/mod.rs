@@ -27,6 +27,7 @@ pub mod slots;
 pub mod state;
 pub mod table;
 pub mod table_update;
+mod undone;
 pub mod watch;
 
 #[cfg(test)]

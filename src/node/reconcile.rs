@@ -14,6 +14,7 @@ use super::probe::{self, Order, Orders};
 use super::settings::NodeSettings;
 use super::slots;
 use super::state::{KernelState, Selector};
+use super::undone::{depends_on, is_of_table, undone};
 use crate::telemetry::chain;
 
 /// Interval of the full comparison that is made without any event.
@@ -108,6 +109,10 @@ impl Reconciler {
         }
         let desired = desired(objects, &shown, &self.settings);
         let changes = difference(&desired, &shown, &self.settings);
+        if !desired.enabled && changes.is_empty() {
+            // The node is clean: users can set another `rp_filter` from now on.
+            shown.forget_stored();
+        }
         self.shown = Some(shown);
         Ok((changes, desired))
     }
@@ -138,12 +143,7 @@ impl Reconciler {
                 break;
             }
             for change in changes {
-                // Each transaction of the table depends on those before it, and the removal of the table on all of
-                // them.
-                if is_of_table(&change) && refused.iter().any(|(other, _)| is_of_table(other)) {
-                    continue;
-                }
-                if matches!(change, Change::RemoveTable) && !refused.is_empty() {
+                if depends_on(&change, &refused) {
                     continue;
                 }
                 match self.kernel.apply(&change).await {
@@ -153,15 +153,7 @@ impl Reconciler {
             }
             (changes, desired) = self.compare(objects, Part::All).await?;
         }
-        if refused.is_empty() {
-            refused = changes
-                .into_iter()
-                .map(|change| {
-                    let what = change.to_string();
-                    (change, KernelError::Undone(what))
-                })
-                .collect();
-        }
+        refused.extend(undone(changes, &refused));
         let mut orders = self.possible_orders(&desired);
         let reports = self.reports(desired, &refused);
         orders.retain(|ip, order| {
@@ -233,18 +225,11 @@ impl Reconciler {
             let obstacle = refused.iter().find(|(change, _)| stops(change));
             if let (Some((_, error)), Some(report)) = (obstacle, reports.get_mut(&to.ip)) {
                 report.state = State::Failed;
-                report.message = message;
+                report.message = chain(error);
             }
         }
         reports
     }
-}
-
-const fn is_of_table(change: &Change) -> bool {
-    matches!(
-        change,
-        Change::UpdateTable(_) | Change::ReplaceTable(_) | Change::ForgetConnections(_)
-    )
 }
 
 /// Reconciles the kernel until the senders of the objects are dropped. Sends the reports to `reports`.

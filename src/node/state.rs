@@ -191,6 +191,11 @@ impl KernelState {
         link.is_ok_and(|link| self.programmed.contains(&(link.name.clone(), address)))
     }
 
+    /// Forgets what the table stored.
+    pub fn forget_stored(&mut self) {
+        self.keep_stored(&Self::default());
+    }
+
     /// Takes what the table stores from an earlier state.
     pub fn keep_stored(&mut self, before: &Self) {
         self.reverse_path.clone_from(&before.reverse_path);

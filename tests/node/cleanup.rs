@@ -1,3 +1,4 @@
+use mooring::node::kernel::Part;
 use mooring::node::objects::Objects;
 
 use crate::node_part::RunNodePart as _;
@@ -45,6 +46,36 @@ pub fn state_of_other_programs_is_not_changed(backend: Backend) {
     same(&sysctls, &self::sysctls(node), "settings after cleanup");
     same(&before, &everything(node), "nothing of ours is left");
     assert!(node.reconcile(&Objects::default()).changes.is_empty());
+}
+
+/// After the last block with `spec.node` is gone, a node part that goes on to run leaves alone what users set.
+pub fn a_clean_node_belongs_to_its_users(backend: Backend) {
+    let world = World::new(backend);
+    let (node, objects) = one_pod(&world);
+    let file = "/proc/sys/net/ipv4/conf/eth1/rp_filter";
+    let before = node.run(&format!("cat {file}"));
+    let other = if before.trim() == "1" { "0" } else { "1" };
+    node.with(|runtime, reconciler| {
+        let mut reconcile = |objects: &Objects| {
+            let outcome = runtime.block_on(reconciler.reconcile(objects, Part::All));
+            let outcome = outcome.unwrap();
+            assert!(outcome.errors.is_empty(), "{:#?}", outcome.errors);
+            outcome.changes
+        };
+        reconcile(&objects);
+        assert_eq!(node.run(&format!("cat {file}")), "2\n");
+        assert!(!reconcile(&Objects::default()).is_empty());
+        assert_eq!(node.run(&format!("cat {file}")), before);
+
+        node.run(&format!("echo {other} > {file}"));
+        let changes = reconcile(&Objects::default());
+        assert!(changes.is_empty(), "{changes:#?}");
+
+        // What a user has set meanwhile is what a later cleanup restores.
+        reconcile(&objects);
+        reconcile(&Objects::default());
+        assert_eq!(node.run(&format!("cat {file}")).trim(), other);
+    });
 }
 
 /// Fails with the lines that are not in both.

@@ -109,6 +109,7 @@ const PROMISES: &[(&str, Promise)] = &[
         upgrade::connections_survive_an_upgrade_that_changes_the_chains,
     ),
     ("cleanup", cleanup::state_of_other_programs_is_not_changed),
+    ("after_cleanup", cleanup::a_clean_node_belongs_to_its_users),
     ("damages", damages::every_damage_is_repaired),
     (
         "foreign_addresses",

@@ -1,0 +1,87 @@
+//! Which changes were not made because the kernel refused others, and which were made and are necessary again.
+
+use super::difference::Change;
+use super::kernel::KernelError;
+
+/// The changes that are necessary although they were made: another program undoes them. `changes` are those that are
+/// necessary after the last round, in which the kernel refused `refused`.
+pub(super) fn undone(
+    changes: Vec<Change>,
+    refused: &[(Change, KernelError)],
+) -> Vec<(Change, KernelError)> {
+    let made = |change: &Change| {
+        !refused.iter().any(|(other, _)| other == change) && !depends_on(change, refused)
+    };
+    let undone = changes.into_iter().filter(made).map(|change| {
+        let what = change.to_string();
+        (change, KernelError::Undone(what))
+    });
+    undone.collect()
+}
+
+/// Whether a refused change holds back this one: each transaction of the table depends on those before it, and the
+/// removal of the table on all changes.
+pub(super) fn depends_on(change: &Change, refused: &[(Change, KernelError)]) -> bool {
+    let of_table = || refused.iter().any(|(other, _)| is_of_table(other));
+    (is_of_table(change) && of_table())
+        || (matches!(change, Change::RemoveTable) && !refused.is_empty())
+}
+
+pub(super) const fn is_of_table(change: &Change) -> bool {
+    matches!(
+        change,
+        Change::UpdateTable(_) | Change::ReplaceTable(_) | Change::ForgetConnections(_)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::node::state::{Rule, Selector};
+
+    fn rule(last: u8) -> Change {
+        let selector = Selector::From(Ipv4Addr::new(203, 0, 113, last));
+        Change::AddRule(Rule { selector, table: 1 })
+    }
+
+    fn update() -> Change {
+        Change::UpdateTable(json!({}))
+    }
+
+    fn refused(change: Change) -> (Change, KernelError) {
+        let (what, reason) = ("a change", "no".to_owned());
+        (change, KernelError::Nft { what, reason })
+    }
+
+    /// The changes that are reported as undone.
+    fn reported(needed: &[Change], refused: &[(Change, KernelError)]) -> Vec<Change> {
+        let undone = undone(needed.to_vec(), refused);
+        let all = undone.iter();
+        assert!(
+            all.clone()
+                .all(|(_, error)| matches!(error, KernelError::Undone(_)))
+        );
+        all.map(|(change, _)| change.clone()).collect()
+    }
+
+    #[test]
+    fn a_refused_change_hides_no_undone_one() {
+        let needed = [rule(1), rule(2), update()];
+        assert_eq!(reported(&needed, &[]), needed);
+        let seen = reported(&needed, &[refused(rule(1))]);
+        assert_eq!(seen, [rule(2), update()]);
+    }
+
+    #[test]
+    fn what_was_not_made_because_of_a_refused_change_is_not_undone() {
+        let needed = [update(), Change::UpdateTable(json!([])), rule(1)];
+        let seen = reported(&needed, &[refused(update())]);
+        assert_eq!(seen, [rule(1)]);
+        let needed = [rule(1), Change::RemoveTable];
+        assert_eq!(reported(&needed, &[refused(rule(1))]), []);
+    }
+}
