@@ -5,6 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
+use core::num::NonZeroU128;
 
 macro_rules! names {
     ($($(#[$doc:meta])* $name:ident;)+) => {$(
@@ -140,6 +141,21 @@ impl fmt::Display for ResourceVersion {
 /// replace the same version. 0: the claim was written before claims had ids.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClaimId(pub u64);
+
+/// One boot of the kernel of a node: the UUID in `/proc/sys/kernel/random/boot_id`, as a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BootId(NonZeroU128);
+
+impl BootId {
+    /// Parses the text in `status` of a Node or of an `IPNode`. None: it is not a UUID, so the boot is not known.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits: String = text.chars().filter(|digit| *digit != '-').collect();
+        let uuid = digits.len() == 32 && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        let number = u128::from_str_radix(&digits, 16).ok().filter(|_| uuid)?;
+        NonZeroU128::new(number).map(Self)
+    }
+}
 
 impl From<ResourceVersion> for ClaimId {
     fn from(version: ResourceVersion) -> Self {

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs)]
 
 use mooring_plan::cloud::{InstanceState, Reassign};
-use mooring_plan::names::{BlockName, ClaimId, InterfaceId, PodKey, ResourceVersion};
+use mooring_plan::names::{BlockName, BootId, ClaimId, InterfaceId, PodKey, ResourceVersion};
 use mooring_plan::outcome::Action;
 use mooring_plan::step::Call;
 
@@ -13,6 +13,25 @@ fn the_key_of_a_pod_survives_a_round_trip() {
     assert_eq!(PodKey::parse("shop/web-0"), Some(key));
     for text in ["", "/", "web-0", "/web-0", "shop/"] {
         assert_eq!(PodKey::parse(text), None, "{text:?}");
+    }
+}
+
+#[test]
+fn a_boot_is_known_only_by_a_uuid() {
+    let boot = BootId::parse("1b4e28ba-2fa1-11d2-883f-0016d3cca427");
+    assert!(boot.is_some());
+    assert_eq!(BootId::parse("1B4E28BA-2FA1-11D2-883F-0016D3CCA427"), boot);
+    assert_ne!(BootId::parse("1b4e28ba-2fa1-11d2-883f-0016d3cca428"), boot);
+    for text in [
+        "",
+        "-",
+        "boot",
+        "1b4e28ba-2fa1-11d2-883f-0016d3cca42",
+        "+b4e28ba-2fa1-11d2-883f-0016d3cca427",
+        "1b4e28ba-2fa1-11d2-883f-0016d3cca4270",
+        "00000000-0000-0000-0000-000000000000",
+    ] {
+        assert_eq!(BootId::parse(text), None, "{text:?}");
     }
 }
 

@@ -55,6 +55,11 @@ pub struct IpNodeStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
 
+    /// The boot of the node that this describes: /proc/sys/kernel/random/boot_id. While status.nodeInfo.bootID of the
+    /// Node is another one, nothing here counts.
+    #[serde(rename = "bootID", default, skip_serializing_if = "Option::is_none")]
+    pub boot_id: Option<String>,
+
     /// When the node part last reported. After 30 s without a report it counts as away, for fast failover after 15 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub heartbeat_time: Option<Time>,

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use super::clients::clients;
 use super::signals::signals;
-use crate::node::kernel::{Events, Part};
+use crate::node::kernel::{Events, Part, boot_id};
 use crate::node::objects::Objects;
 use crate::node::probe::{Limits, ProbeResults};
 use crate::node::reconcile::{Reconciler, Reports, run as reconcile};
@@ -87,6 +87,15 @@ async fn start(args: Args, settings: NodeSettings) -> Result<(), BoxError> {
     }
     reconciler.check().await?;
     let events = Events::open()?;
+    let boot = boot_id();
+    if let Err(error) = &boot {
+        let error = telemetry::chain(error);
+        tracing::warn!(
+            error,
+            "the IPNode does not say which boot of the node it describes"
+        );
+    }
+    let boot = boot.ok();
     let client = clients().await?.general;
     let (out, mut shown) = watch::channel(None);
     let (sender, wanted) = watch::channel(Objects::default());
@@ -105,7 +114,7 @@ async fn start(args: Args, settings: NodeSettings) -> Result<(), BoxError> {
         tracing::info!("all objects are known");
         let (found, outcomes) = watch::channel(ProbeResults::new());
         let probing = probe::run(reconciler.orders(), found, Limits::default());
-        let reporting = report::run(client, args.node_name, reports, outcomes, restored);
+        let reporting = report::run(client, args.node_name, boot, reports, outcomes, restored);
         let forwarding = async move {
             while shown.changed().await.is_ok() {
                 let known = shown.borrow_and_update().clone();

@@ -26,11 +26,12 @@ const HEARTBEAT: Duration = Duration::from_secs(10);
 /// Wait before a retry after a failure.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// Writes the reports whenever they change, and the heartbeat. `restorations` receives how often the answers showed
-/// that the API server was restored from a backup (R1.25).
+/// Writes the reports whenever they change, and the heartbeat. `boot` is the present boot of the node; None: not known.
+/// `restorations` receives how often the answers showed that the API server was restored from a backup (R1.25).
 pub async fn run(
     client: Client,
     node: String,
+    boot: Option<String>,
     mut reports: watch::Receiver<Reports>,
     mut outcomes: watch::Receiver<ProbeResults>,
     restorations: watch::Sender<u32>,
@@ -46,7 +47,8 @@ pub async fn run(
             changed = outcomes.changed() => if changed.is_err() { return },
             _ = heartbeat.tick() => {}
         }
-        let written = status(&reports.borrow_and_update(), &outcomes.borrow_and_update());
+        let mut written = status(&reports.borrow_and_update(), &outcomes.borrow_and_update());
+        written.boot_id.clone_from(&boot);
         loop {
             match write(&client, &node, &written).await {
                 Ok(version) => {
@@ -96,6 +98,7 @@ pub fn status(reports: &Reports, outcomes: &ProbeResults) -> IpNodeStatus {
     };
     IpNodeStatus {
         version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        boot_id: None,
         heartbeat_time: Some(Time(Timestamp::now())),
         addresses: reports.iter().map(address).collect(),
     }
@@ -122,9 +125,10 @@ async fn write(
     written: &IpNodeStatus,
 ) -> Result<Option<ResourceVersion>, RequestError> {
     let api: Api<IpNode> = Api::all(client.clone());
-    // A merge patch replaces the whole list, with any manual change in it.
+    // A merge patch replaces the whole list, with any manual change in it. It removes a boot that is not known.
     let patch = Patch::Merge(json!({ "status": {
-        "version": written.version, "heartbeatTime": written.heartbeat_time, "addresses": written.addresses,
+        "version": written.version, "bootID": written.boot_id, "heartbeatTime": written.heartbeat_time,
+        "addresses": written.addresses,
     } }));
     let params = PatchParams::default();
     let request = || {

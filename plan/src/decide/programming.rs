@@ -1,6 +1,6 @@
 //! Whether the node passes packets between the ENI and the pod. If the block uses the node part, the gate and `Ready`
 //! wait until the node part reports this claim as programmed.
-//! Rules: R4.36 to R4.40.
+//! Rules: R4.36 to R4.40, R4.45.
 
 use alloc::format;
 use alloc::string::String;
@@ -25,7 +25,7 @@ pub(crate) enum Programming {
     /// The node part has not reported this claim. The message says what can be wrong; it changes at that time, if
     /// nothing is reported before.
     Unreported(String, Option<Instant>),
-    /// The node part reports a problem.
+    /// The node part reports a problem, or the node was rebooted since its report.
     Failing(Reason, String),
 }
 
@@ -46,6 +46,13 @@ impl World<'_> {
             );
             return Programming::Unreported(why, None);
         };
+        if self.facts.is_of_another_boot(seen) {
+            let why = format!(
+                "node {node} was rebooted, and its node part has not reported since: check the pod of the DaemonSet \
+                 mooring-node there"
+            );
+            return Programming::Failing(Reason::NotProgrammed, why);
+        }
         let failing =
             |reason, why: &String| Programming::Failing(reason, format!("node {node}: {why}"));
         match report_of(self, status, claim, seen).map(|entry| &entry.state) {

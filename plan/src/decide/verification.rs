@@ -28,7 +28,8 @@ impl World<'_> {
         let seen = self.facts.node_reports.get(&target.node);
         let report = seen.and_then(|seen| report_of(self, status, claim, seen));
         // While packets do not pass, nothing is verified.
-        if report.is_some_and(|report| report.state != AddressState::Programmed) {
+        let rebooted = seen.is_some_and(|seen| self.facts.is_of_another_boot(seen));
+        if rebooted || report.is_some_and(|report| report.state != AddressState::Programmed) {
             return None;
         }
         let found = report.and_then(|report| report.probe.as_ref());

@@ -1,5 +1,5 @@
 //! Applies the reports of node parts (`IPNode` objects).
-//! Rules: R3.34, R4.39.
+//! Rules: R3.34, R4.39, R4.45.
 
 use alloc::collections::BTreeSet;
 use core::time::Duration;
@@ -35,6 +35,14 @@ impl NodeReportSeen {
 }
 
 impl Facts {
+    /// True if the node was rebooted since this report: its kernel has nothing of what the report says. False while one
+    /// of the two boots is not known.
+    pub(crate) fn is_of_another_boot(&self, seen: &NodeReportSeen) -> bool {
+        let node = self.nodes.get(&seen.report.node);
+        let boots = node.and_then(|node| node.node.boot).zip(seen.report.boot);
+        boots.is_some_and(|(node, report)| node != report)
+    }
+
     /// Applies a report. If only the heartbeat changed, IPs are affected only if the node part was away.
     pub(super) fn see_node_report(&mut self, report: NodeReport, now: Instant) -> Affected {
         let name = report.node.clone();
@@ -67,7 +75,7 @@ impl Facts {
     }
 
     /// The IPs claimed for the node whose report changed; all IPs claimed for it if the node part is new, gone, of
-    /// another version, or was away.
+    /// another version or boot, or was away.
     fn affected_by_report(
         &self,
         name: &NodeName,
@@ -76,7 +84,9 @@ impl Facts {
     ) -> Affected {
         let after = self.node_reports.get(name);
         let same_part = before.zip(after).is_some_and(|(before, after)| {
-            before.report.version == after.report.version && now < before.away_at()
+            before.report.version == after.report.version
+                && before.report.boot == after.report.boot
+                && now < before.away_at()
         });
         let report = |seen: Option<&NodeReportSeen>, ip: &IpName| {
             seen.and_then(|seen| seen.report.addresses.get(ip).cloned())

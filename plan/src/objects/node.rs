@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 
-use crate::names::{InstanceId, InstanceType, NodeName, ResourceVersion};
+use crate::names::{BootId, InstanceId, InstanceType, NodeName, ResourceVersion};
 
 /// A Node.
 #[expect(
@@ -24,6 +24,8 @@ pub struct Node {
     pub instance: Option<InstanceId>,
     /// The label `node.kubernetes.io/instance-type`.
     pub instance_type: Option<InstanceType>,
+    /// The present boot of its kernel, as its kubelet reports it. None: not known.
+    pub boot: Option<BootId>,
     /// True if its condition `Ready` is `True`.
     pub ready: bool,
     /// True if it has the taint `node.kubernetes.io/unreachable:NoExecute`.

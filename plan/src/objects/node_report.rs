@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 
 use crate::address::Address;
-use crate::names::{ClaimId, IpName, NodeName, PodUid};
+use crate::names::{BootId, ClaimId, IpName, NodeName, PodUid};
 
 /// An `IPNode`. Only the node part of that node can write it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,6 +13,8 @@ pub struct NodeReport {
     pub node: NodeName,
     /// The version of the node part.
     pub version: String,
+    /// The boot of the kernel that it describes. None: not known, for example from a node part of an earlier version.
+    pub boot: Option<BootId>,
     /// Time of the last report, in seconds since 1970 on the clock of the node. It is only checked for changes.
     pub heartbeat: i64,
     /// The addresses on the node, by IP.

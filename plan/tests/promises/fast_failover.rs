@@ -68,6 +68,7 @@ pub fn reports(sim: &mut Sim, node: &str, heartbeat: i64) {
     let report = NodeReport {
         node: NodeName::from(node),
         version: "1".to_owned(),
+        boot: None,
         heartbeat,
         addresses: [].into(),
     };

@@ -89,6 +89,7 @@ mod random_events;
 mod read_waits;
 mod reason_writes;
 mod recovery;
+mod rebooted;
 mod refused_calls;
 mod refused_steps;
 mod refused_writes;

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use mooring_plan::facts::{Affected, Fact};
-use mooring_plan::names::{IpName, MacAddress, NodeName};
+use mooring_plan::names::{BootId, IpName, MacAddress, NodeName};
 use mooring_plan::objects::{DataPath, NodeReport, ProbeOutcome};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{StatusWrite, Step, Write};
@@ -134,6 +134,7 @@ fn a_heartbeat_concerns_ips_only_if_the_node_part_was_away_or_is_another() {
     let mut report = NodeReport {
         node: NodeName::from("n1"),
         version: "1".to_owned(),
+        boot: None,
         heartbeat: 10,
         addresses: [].into(),
     };
@@ -152,5 +153,7 @@ fn a_heartbeat_concerns_ips_only_if_the_node_part_was_away_or_is_another() {
     report.heartbeat = 40;
     assert_eq!(tell(&report, 10), Affected::Nothing);
     report.version = "2".to_owned();
+    assert_eq!(tell(&report, 10), one);
+    report.boot = BootId::parse("1b4e28ba-2fa1-11d2-883f-0016d3cca427");
     assert_eq!(tell(&report, 10), one);
 }

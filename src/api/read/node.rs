@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Taint;
 use kube::core::DynamicObject;
-use mooring_plan::names::{InstanceId, InstanceType, NodeName};
+use mooring_plan::names::{BootId, InstanceId, InstanceType, NodeName};
 use mooring_plan::objects::Node;
 use serde::Deserialize;
 
@@ -25,10 +25,13 @@ impl Fields for NodeFields {
         ),
         (
             "status",
-            FieldMask::Fields(&[(
-                "conditions",
-                FieldMask::Fields(&[("type", FieldMask::All), ("status", FieldMask::All)]),
-            )]),
+            FieldMask::Fields(&[
+                (
+                    "conditions",
+                    FieldMask::Fields(&[("type", FieldMask::All), ("status", FieldMask::All)]),
+                ),
+                ("nodeInfo", FieldMask::Fields(&[("bootID", FieldMask::All)])),
+            ]),
         ),
     ];
 }
@@ -45,6 +48,15 @@ struct NodeSpec {
 #[serde(default)]
 struct NodeStatus {
     conditions: Option<Vec<NodeCondition>>,
+    #[serde(rename = "nodeInfo")]
+    info: Option<NodeInfo>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct NodeInfo {
+    #[serde(rename = "bootID")]
+    boot_id: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
@@ -80,6 +92,11 @@ fn read(object: &DynamicObject) -> Result<Node, Problem> {
         created: created(meta),
         instance: spec.provider_id.as_deref().and_then(instance_of),
         instance_type: label(meta, INSTANCE_TYPE).map(InstanceType::from),
+        boot: status
+            .info
+            .and_then(|info| info.boot_id)
+            .as_deref()
+            .and_then(BootId::parse),
         ready,
         unreachable: tainted(|taint| taint.key == UNREACHABLE && taint.effect == "NoExecute"),
         out_of_service: tainted(|taint| taint.key == OUT_OF_SERVICE_TAINT),

@@ -1,7 +1,7 @@
 //! Reads an `IPNode`, the report of a node part.
 
 use kube::core::DynamicObject;
-use mooring_plan::names::{ClaimId, IpName, NodeName, PodUid};
+use mooring_plan::names::{BootId, ClaimId, IpName, NodeName, PodUid};
 use mooring_plan::objects::{AddressReport, AddressState, NodeReport, ProbeOutcome};
 
 use super::{Problem, Unreadable, name, part};
@@ -26,6 +26,7 @@ fn read(object: &DynamicObject) -> Result<NodeReport, Problem> {
     Ok(NodeReport {
         node: NodeName::from(name(&object.metadata)?),
         version: status.version.unwrap_or_default(),
+        boot: status.boot_id.as_deref().and_then(BootId::parse),
         heartbeat: heartbeat.unwrap_or_default(),
         addresses: status.addresses.iter().filter_map(entry).collect(),
     })
@@ -97,6 +98,22 @@ mod tests {
         assert_eq!(of("Halfway", None), not("Halfway"));
         let unsupported = AddressState::Unsupported("Cilium".to_owned());
         assert_eq!(of("Unsupported", Some("Cilium")), unsupported);
+    }
+
+    #[test]
+    fn a_report_says_which_boot_it_describes_if_its_node_part_knows_it() {
+        let of = |status: Value| {
+            let object = json!({
+                "apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IPNode", "metadata": { "name": "a" },
+                "status": status,
+            });
+            let report = node_report(&serde_json::from_value(object).unwrap());
+            report.unwrap().boot
+        };
+        let boot = "1b4e28ba-2fa1-11d2-883f-0016d3cca427";
+        assert_eq!(of(json!({ "bootID": boot })), BootId::parse(boot));
+        assert_eq!(of(json!({})), None);
+        assert_eq!(of(json!({ "bootID": "another kind of text" })), None);
     }
 
     #[test]

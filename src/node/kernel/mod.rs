@@ -7,12 +7,29 @@ mod nft;
 mod route;
 mod route_messages;
 
+use std::fs;
+
 pub use error::KernelError;
 pub use events::{Events, Part};
 
 use super::difference::Change;
 use super::settings::NodeSettings;
 use super::state::KernelState;
+
+/// A UUID that the kernel makes at each start. It is the same in all namespaces of the node.
+const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// The present boot of this node, as its kubelet reports it too.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn boot_id() -> Result<String, KernelError> {
+    let text = fs::read_to_string(BOOT_ID).map_err(|source| KernelError::File {
+        path: BOOT_ID,
+        source,
+    })?;
+    Ok(text.trim().to_owned())
+}
 
 /// The kernel of the network namespace in which [`Kernel::open`] was called.
 pub struct Kernel {
@@ -84,5 +101,19 @@ impl Kernel {
             Change::ForgetConnections(expected) => conntrack::correct(expected).await.map(drop),
             other => self.route.apply(other).await,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mooring_plan::names::BootId;
+
+    use super::boot_id;
+
+    #[test]
+    fn the_boot_of_a_node_is_the_same_until_it_is_rebooted() {
+        let boot = boot_id().unwrap();
+        assert!(BootId::parse(&boot).is_some(), "{boot:?}");
+        assert_eq!(boot_id().unwrap(), boot);
     }
 }

@@ -38,7 +38,7 @@ async fn restorations_in(versions: &'static [Option<u64>]) -> u32 {
     let (_outcomes, outcomes) = watch::channel(ProbeResults::new());
     let (restored, restorations) = watch::channel(0);
     let found = tokio::select! {
-        () = run(client, "node-a".to_owned(), reports, outcomes, restored) => None,
+        () = run(client, "node-a".to_owned(), None, reports, outcomes, restored) => None,
         all = all_answered.recv() => all.map(|()| *restorations.borrow()),
     };
     found.unwrap()
@@ -59,11 +59,14 @@ async fn after_a_request_without_an_answer_a_report_is_written_before_the_node_p
     let (_reports, reports) = watch::channel(Reports::new());
     let (_outcomes, outcomes) = watch::channel(ProbeResults::new());
     let (restored, _restorations) = watch::channel(0);
+    let boot = Some("boot-1".to_owned());
     let status = tokio::select! {
-        () = run(client, "node-a".to_owned(), reports, outcomes, restored) => None,
+        () = run(client, "node-a".to_owned(), boot, reports, outcomes, restored) => None,
         status = tokio::time::timeout(AWAY, written.recv()) => status.unwrap(),
     };
-    assert!(status.unwrap()["heartbeatTime"].is_string());
+    let status = status.unwrap();
+    assert!(status["heartbeatTime"].is_string());
+    assert_eq!(status["bootID"], "boot-1");
 }
 
 #[tokio::test(start_paused = true)]
@@ -80,4 +83,22 @@ async fn an_ipnode_that_is_created_again_with_a_lower_version_is_a_restoration()
         restorations_in(&[Some(100), None, Some(50), Some(60)]).await,
         1
     );
+}
+
+/// A merge patch would keep what an earlier node part has written.
+#[tokio::test(start_paused = true)]
+async fn a_boot_that_is_not_known_is_removed_from_the_report() {
+    let (sender, mut written) = mpsc::unbounded_channel();
+    let client = half_open_api_server(move |_, patch| {
+        sender.send(patch["status"].clone()).unwrap();
+        Some((200, answer(1)))
+    });
+    let (_reports, reports) = watch::channel(Reports::new());
+    let (_outcomes, outcomes) = watch::channel(ProbeResults::new());
+    let (restored, _restorations) = watch::channel(0);
+    let status = tokio::select! {
+        () = run(client, "node-a".to_owned(), None, reports, outcomes, restored) => None,
+        status = written.recv() => status,
+    };
+    assert_eq!(status.unwrap().get("bootID"), Some(&Value::Null));
 }

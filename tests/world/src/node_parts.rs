@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mooring_plan::names::{IpName, NodeName};
+use mooring_plan::names::{BootId, IpName, NodeName};
 use mooring_plan::objects::{AddressReport, AddressState, Claim, DataPath, Ip, NodeReport};
 
 use crate::kube::Kube;
@@ -43,6 +43,16 @@ impl Kube {
     /// Removes the node part of this node. Its last report stays.
     pub fn stop_node_part(&mut self, node: &NodeName) {
         self.node_parts.kernels.remove(node);
+    }
+
+    /// Reboots this node: its kernel has nothing any more, and no node part runs there. Its last report stays.
+    pub fn reboot(&mut self, node: &NodeName, boot: BootId) {
+        self.stop_node_part(node);
+        let version = self.bump();
+        if let Some(node) = self.nodes.get_mut(node) {
+            node.boot = Some(boot);
+            node.version = version;
+        }
     }
 
     /// Does the node of this IP lack the node part that its block asks for?
@@ -107,6 +117,7 @@ impl Kube {
         Some(NodeReport {
             node: node.clone(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            boot: self.nodes.get(node).and_then(|node| node.boot),
             heartbeat: 0,
             addresses: kernel.clone(),
         })

@@ -88,6 +88,7 @@ pub fn node(name: &str) -> Node {
         created: 1_000,
         instance: Some(instance_of(name)),
         instance_type: Some(InstanceType::from("m5.large")),
+        boot: None,
         ready: true,
         unreachable: false,
         out_of_service: false,

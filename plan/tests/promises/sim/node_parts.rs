@@ -27,6 +27,7 @@ impl Sim {
         let report = NodeReport {
             node: NodeName::from(node),
             version: version.to_owned(),
+            boot: None,
             heartbeat: 1,
             addresses: [(IpName::from("partner"), said)].into(),
         };

@@ -40,6 +40,7 @@ fn a_node() -> Value {
         "spec": {"providerID": "aws:///eu-west-1a/i-1", "podCIDR": "10.0.0.0/24",
             "taints": [{"key": "node.kubernetes.io/unreachable", "effect": "NoExecute", "timeAdded": null}]},
         "status": {"images": [{"names": ["web:1"], "sizeBytes": 7}],
+            "nodeInfo": {"bootID": "1b4e28ba-2fa1-11d2-883f-0016d3cca427", "kernelVersion": "6.12"},
             "conditions": [{"type": "Ready", "status": "True", "message": "it is ready"}]},
     })
 }
@@ -67,7 +68,10 @@ fn a_node_is_read_as_if_all_of_it_were_kept_and_taints_of_others_are_whole() {
         .into();
     assert_eq!(node(&reduced).unwrap(), node(&whole(&a_node())).unwrap());
     assert_eq!(reduced.data["spec"]["taints"], a_node()["spec"]["taints"]);
+    assert!(node(&reduced).unwrap().boot.is_some());
     assert!(reduced.data.pointer("/status/images").is_none());
+    let version = "/status/nodeInfo/kernelVersion";
+    assert!(reduced.data.pointer(version).is_none());
 }
 
 #[test]

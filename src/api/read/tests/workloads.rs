@@ -1,6 +1,8 @@
 //! Pods, nodes and `ReplicaSet`s.
 
-use mooring_plan::names::{InstanceId, IpName, IpUid, PodKey, PodUid, ReplicaSetUid, WorkloadUid};
+use mooring_plan::names::{
+    BootId, InstanceId, IpName, IpUid, PodKey, PodUid, ReplicaSetUid, WorkloadUid,
+};
 use mooring_plan::objects::{Controller, Gate, Handover};
 use serde_json::{Value, json};
 
@@ -124,9 +126,12 @@ fn a_node_is_read() {
             {"key": "node.kubernetes.io/unreachable", "effect": "NoSchedule"},
             {"key": "node.kubernetes.io/out-of-service", "value": "nodeshutdown", "effect": "NoExecute"},
         ]},
-        "status": {"conditions": [{"type": "Ready", "status": "Unknown"}]},
+        "status": {"conditions": [{"type": "Ready", "status": "Unknown"}],
+            "nodeInfo": {"bootID": "1b4e28ba-2fa1-11d2-883f-0016d3cca427", "kernelVersion": "6.12"}},
     })))
     .unwrap();
+    let boot = BootId::parse("1b4e28ba-2fa1-11d2-883f-0016d3cca427");
+    assert!(boot.is_some() && read.boot == boot);
     assert_eq!(read.instance, Some(InstanceId::from("i-0123")));
     assert_eq!(read.instance_type.unwrap().as_str(), "m5.large");
     assert!(!read.ready && read.out_of_service);
