@@ -17,7 +17,7 @@ use prometheus_client::registry::Registry;
 
 use register::{
     CALL_SECONDS, Histograms, Labels, Seconds, WAIT_SECONDS, build, changes_of_place, counter,
-    ec2_calls, failovers, family, rejected,
+    ec2_calls, failovers, family, node_parts_away, rejected,
 };
 
 /// The `Content-Type` of [`Metrics::encode`].
@@ -46,6 +46,7 @@ struct Inner {
     events_dropped: Counter,
     describe_lag_exceeded: Counter,
     leader: Gauge,
+    node_parts_away: Gauge,
     brakes: Family<Labels<1>, Gauge>,
 }
 
@@ -133,6 +134,7 @@ impl Metrics {
             "1 while this process holds the lease",
             leader.clone(),
         );
+        let node_parts_away = node_parts_away(&mut registry);
         let brakes = family(
             &mut registry,
             "brake_engaged",
@@ -158,6 +160,7 @@ impl Metrics {
             events_dropped,
             describe_lag_exceeded,
             leader,
+            node_parts_away,
             brakes,
         }))
     }
@@ -262,6 +265,12 @@ impl Metrics {
     /// Sets whether this process holds the lease.
     pub fn leader(&self, leading: bool) {
         self.0.leader.set(i64::from(leading));
+    }
+
+    /// Sets the number of nodes with attached addresses whose node part is away.
+    pub fn node_parts_away(&self, nodes: u64) {
+        let nodes = i64::try_from(nodes).unwrap_or(i64::MAX);
+        self.0.node_parts_away.set(nodes);
     }
 
     /// Sets the number of calls of this action that may be made at once.

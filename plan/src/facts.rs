@@ -50,6 +50,7 @@ pub use location::Location;
 pub(crate) use memory::READ_FRESH;
 pub use memory::{Memory, PodSeen};
 pub(crate) use node_pace::NodePace;
+pub(crate) use node_reports::AWAY;
 pub use node_reports::NodeReportSeen;
 pub(crate) use outage::Outage;
 use reservations::Reservations;

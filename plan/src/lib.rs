@@ -19,6 +19,7 @@ pub mod engine;
 pub mod facts;
 pub mod lease;
 pub mod names;
+mod node_parts_away;
 mod nodes;
 pub mod objects;
 pub mod outcome;

@@ -170,7 +170,10 @@ impl Facts {
 
     /// The IPs that are claimed for this machine. The instance is compared too: another machine can get the same Node
     /// name.
-    fn claimed_on<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = (&'a Ip, &'a Claim)> {
+    pub(crate) fn claimed_on<'a>(
+        &'a self,
+        node: &'a Node,
+    ) -> impl Iterator<Item = (&'a Ip, &'a Claim)> {
         let ips = self.index.ips_on(&node.name);
         ips.filter_map(|name| {
             let ip = self.ips.get(name)?;

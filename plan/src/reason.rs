@@ -96,6 +96,8 @@ reasons! {
     NotProgrammed;
     /// The network of the node does not let the node part pass the packets of this pod.
     UnsupportedDataPath;
+    /// The node part of a node with attached addresses does not report any more.
+    NodePartAway;
     /// The target of the probe sees the address.
     Verified;
     /// The target of the probe sees another address, or does not answer.

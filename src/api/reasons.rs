@@ -38,6 +38,7 @@ pub const fn event_type(reason: Reason) -> &'static str {
         | Reason::HandoverWaiting
         | Reason::NotProgrammed
         | Reason::UnsupportedDataPath
+        | Reason::NodePartAway
         | Reason::NotVerified
         | Reason::OutOfService
         | Reason::Deadlock

@@ -56,6 +56,7 @@ impl Reports {
                 }
                 self.show_probed(counts.into_keys().collect());
             }
+            Report::NodePartsAway(count) => self.metrics.node_parts_away(count),
             Report::Brake(block, engaged) => self.metrics.brake(block.as_str(), engaged),
             Report::Subnets(subnets) => self.show_subnets(subnets.into_iter().collect()),
             Report::Inventory(subnet, ago) => self.inventory(&subnet, ago),
@@ -75,6 +76,7 @@ impl Reports {
             self.show_addresses(BTreeSet::new());
             self.show_probed(BTreeSet::new());
             self.show_subnets(BTreeSet::new());
+            self.metrics.node_parts_away(0);
             self.forget_tokens();
         }
     }
@@ -167,6 +169,7 @@ mod tests {
             ));
             reports.show(Report::Subnets([subnet.clone()].into_iter().collect()));
             reports.show(Report::Inventory(subnet.clone(), Duration::ZERO));
+            reports.show(Report::NodePartsAway(2));
             reports.show(Report::Tokens(Action::Assign, 7));
             reports.show(Report::Tokens(Action::DescribeSubnets, 9));
             let text = metrics.encode().unwrap();
@@ -178,6 +181,7 @@ mod tests {
             for label in labels {
                 assert!(!text.contains(label), "{label} is in\n{text}");
             }
+            assert!(text.contains("mooring_node_parts_away 0"), "{text}");
         }
     }
 }

@@ -104,6 +104,16 @@ pub(super) fn counter(registry: &mut Registry, name: &str, help: &str) -> Counte
 }
 
 /// A family of metrics with labels.
+pub(super) fn node_parts_away(registry: &mut Registry) -> Gauge {
+    let away = Gauge::default();
+    registry.register(
+        "node_parts_away",
+        "Nodes with attached addresses of blocks with spec.node whose node part does not report any more",
+        away.clone(),
+    );
+    away
+}
+
 pub(super) fn family<const N: usize, M>(
     registry: &mut Registry,
     name: &str,

@@ -7,6 +7,7 @@ fn every_promised_name_is_written() {
     let metrics = Metrics::new();
     metrics.addresses("public", "attached", 3);
     metrics.probed_addresses("public", "not_verified", 1);
+    metrics.node_parts_away(2);
     metrics.inventory("subnet-1", 1_800_000_000);
     metrics.reconcile_errors_of(["Conflict", "Throttled"].into_iter());
     metrics.moved_in(1.5);
@@ -24,6 +25,7 @@ fn every_promised_name_is_written() {
     for line in [
         "mooring_addresses{block=\"public\",state=\"attached\"} 3",
         "mooring_probed_addresses{block=\"public\",state=\"not_verified\"} 1",
+        "mooring_node_parts_away 2",
         "mooring_inventory_timestamp_seconds{subnet=\"subnet-1\"} 1800000000",
         "mooring_reconcile_errors_total{reason=\"Throttled\"} 0",
         "mooring_move_duration_seconds_count 1",

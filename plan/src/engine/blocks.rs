@@ -112,6 +112,10 @@ impl Engine {
         }
         let probed = self.facts.probed_addresses();
         self.report(Report::Probed(probed));
+        let away = self.facts.node_parts_away(now);
+        let count = u64::try_from(away.len()).unwrap_or(u64::MAX);
+        self.report(Report::NodePartsAway(count));
+        self.post_new(away, now);
         let blocks: Vec<BlockName> = self.facts.block_names().cloned().collect();
         for block in blocks {
             let engaged = self.facts.brake_engaged(&block);

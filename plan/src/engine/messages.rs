@@ -115,6 +115,8 @@ pub enum Report {
     Addresses(BTreeMap<(BlockName, &'static str), u64>),
     /// Number of verified and not verified addresses per block with a probe.
     Probed(BTreeMap<(BlockName, &'static str), u64>),
+    /// Number of nodes with attached addresses whose node part is away.
+    NodePartsAway(u64),
     /// Whether the release brake of this block is engaged.
     Brake(BlockName, bool),
     /// All subnets for which inventories are taken from now on.

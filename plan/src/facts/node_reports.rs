@@ -10,7 +10,7 @@ use crate::objects::NodeReport;
 use crate::time::Instant;
 
 /// A node part writes a heartbeat every 10 s. After three missing heartbeats it counts as away.
-const AWAY: Duration = Duration::from_secs(30);
+pub(crate) const AWAY: Duration = Duration::from_secs(30);
 
 /// A heartbeat of this age leads to a question to EC2 (fast failover), and has no other effect.
 const LATE: Duration = Duration::from_secs(15);
