@@ -12,8 +12,12 @@ use crate::address::{
 use crate::ec2::{reserved, reserved_at_start};
 
 /// The way to another subnet: the subnet cannot be changed, and no second block can have the same range.
-pub const CREATE_AGAIN: &str =
-    "delete the IPs of this block and the block, then create it again with the right spec.subnetID";
+pub const CREATE_AGAIN: &str = "delete the IPs of this block and the block, then create it again with the right \
+                                spec.subnetID (deleting an IP takes the address from its pod)";
+
+/// What is wrong if EC2 does not know a subnet that is there.
+pub const CHECK_ACCOUNT: &str =
+    "check first the region (AWS_REGION) and the account (role) of the controller";
 
 /// The addresses of one block: a CIDR without its excluded entries.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

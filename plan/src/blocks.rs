@@ -84,7 +84,7 @@ impl Facts {
             return (steps, Vec::new());
         };
         let subnet = self.subnets.get(&spec.subnet);
-        if subnet.is_none_or(|subnet| subnet.cidrs.is_empty())
+        if subnet.is_none_or(SubnetFacts::needs_read)
             && subnet
                 .and_then(|subnet| subnet.unread.as_ref())
                 .is_none_or(|unread| unread.until <= now)

@@ -12,6 +12,7 @@ mod block_failures;
 mod bounds;
 mod boxed_map;
 mod claims_begun;
+mod existence;
 mod fact;
 mod failed_writes;
 mod failures;

@@ -86,13 +86,14 @@ pub struct IpBlockSpec {
     pub excluded: Vec<String>,
 
     /// The EC2 subnet that contains the range. It cannot be changed: delete the IPs of this block and the block, then
-    /// create it again.
+    /// create it again. Deleting an IP takes the address from its pod.
     #[serde(rename = "subnetID")]
     #[schemars(length(max = 24))]
     #[x_kube(
         validation = Rule::new("self == oldSelf")
             .message(
-                "the subnet cannot be changed: delete the IPs of this block and the block, then create it again"
+                "the subnet cannot be changed: delete the IPs of this block and the block, then create it again \
+                 (deleting an IP takes the address from its pod)"
             ),
         validation = Rule::new("self.matches('^subnet-([0-9a-f]{8}|[0-9a-f]{17})$')")
             .message("must be the id of a subnet, such as subnet-0123456789abcdef0")

@@ -6,7 +6,7 @@ use alloc::string::String;
 
 use super::finding::Finding;
 use crate::address::overlap;
-use crate::block::CREATE_AGAIN;
+use crate::block::{CHECK_ACCOUNT, CREATE_AGAIN};
 use crate::decide::not_permitted;
 use crate::facts::{Facts, SubnetFacts};
 use crate::objects::{Block, BlockSpec, Node};
@@ -63,8 +63,10 @@ pub(super) fn ready(
         .into_iter()
         .find_map(|(action, outcome)| Some((action, outcome.filter(|it| it.is_denial())?)));
     if unread_for == Some(Outcome::SubnetNotFound) {
-        let message =
-            format!("EC2 knows no subnet {id} in this account and region: {CREATE_AGAIN}");
+        let message = format!(
+            "EC2 knows no subnet {id} in this account and region: {CHECK_ACCOUNT}. Until EC2 knows it no address of \
+             the block moves, and none is released. Only if spec.subnetID itself is wrong: {CREATE_AGAIN}"
+        );
         return not(Reason::SubnetNotFound, message, true);
     }
     if let Some((action, outcome)) = denied {

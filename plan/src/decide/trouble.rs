@@ -1,5 +1,5 @@
 //! Builds the messages about problems: as a condition, an Event, or both.
-//! Rules: R2.16, R4.23, R4.25, R5.9.
+//! Rules: R1.27, R2.16, R4.23, R4.25, R5.9.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -7,9 +7,10 @@ use alloc::string::{String, ToString};
 use super::conditions::{Attachment, Trouble};
 use super::{Next, Notices, World};
 use crate::address::Address;
+use crate::block::CHECK_ACCOUNT;
 use crate::cloud::Reassign;
 use crate::facts::{HEALTHY_ATTACH, Immovable, SubnetFacts};
-use crate::names::InterfaceId;
+use crate::names::{InterfaceId, SubnetId};
 use crate::outcome::{Action, Outcome};
 use crate::reason::Reason;
 use crate::step::{Call, Notice, Step};
@@ -75,7 +76,21 @@ pub(crate) fn unseen(
 /// The trouble if EC2 serves no inventory.
 pub(crate) fn unserved(world: &World<'_>) -> Option<Trouble> {
     let outcome = world.subnet().and_then(SubnetFacts::unserved)?;
-    Some(not_served(Action::DescribeInterfaces, outcome))
+    match (outcome, world.spec()) {
+        (Outcome::SubnetNotFound, Some(spec)) => Some(unknown_subnet(&spec.subnet)),
+        _ => Some(not_served(Action::DescribeInterfaces, outcome)),
+    }
+}
+
+/// EC2 shows no interface of the subnet, and does not confirm that it exists (R1.27).
+fn unknown_subnet(id: &SubnetId) -> Trouble {
+    Trouble::new(
+        Reason::SubnetNotFound,
+        format!(
+            "EC2 shows no interface of subnet {id}, and has not confirmed that it exists in this account and region: \
+             {CHECK_ACCOUNT}; the block's conditions say more"
+        ),
+    )
 }
 
 /// The trouble if the block is gone or cannot be read: then no inventory of its subnet is taken.

@@ -257,6 +257,7 @@ pub(crate) fn announce(world: &World<'_>, trouble: &Trouble) -> Option<crate::st
             | Reason::AmbiguousBlock
             | Reason::SubnetMismatch
             // EC2 serves no inventory.
+            | Reason::SubnetNotFound
             | Reason::AccessDenied
             | Reason::Throttled
             | Reason::AttachFailed

@@ -67,10 +67,8 @@ impl Engine {
                 let Some(begun) = self.inventories.ended(&subnet) else {
                     return;
                 };
-                let listed = |fact: &Fact| matches!(fact, Fact::InventoryDone(..));
-                let complete = completion.facts.iter().any(listed);
                 self.apply_all(completion, begun, now);
-                if complete {
+                if self.facts.last_inventory_begun(&subnet) == Some(begun) {
                     self.report(Report::Inventory(subnet, now.since(begun)));
                 }
             }

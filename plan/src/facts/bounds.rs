@@ -34,7 +34,8 @@ impl Facts {
         list: &[Interface],
         begun: Instant,
     ) -> Vec<Contradiction> {
-        let Some(facts) = self.subnets.get(subnet) else {
+        let known = self.subnets.get(subnet);
+        let Some(facts) = known.filter(|known| !known.proves_nothing(list)) else {
             return Vec::new();
         };
         let late = |answered: Instant| begun > answered.plus(DESCRIBE_LAG);

@@ -33,6 +33,8 @@ pub struct SubnetFacts {
     pub cidrs: Vec<Cidr>,
     /// Whether the VPC CNI uses its ENIs.
     pub cni: CniUse,
+    /// True if `DescribeSubnets` has shown the subnet since an inventory last showed an ENI.
+    pub(super) confirmed: bool,
     /// The backoff after a failed `DescribeSubnets`.
     pub(crate) unread: Option<Backoff>,
     /// The outcome of the failed `DescribeSubnets`.
@@ -162,6 +164,7 @@ impl SubnetFacts {
         self.failed_with = None;
         self.unknown.retain(|_, since| *since >= inventory.begun);
         self.before = self.last.take();
+        self.confirmed &= inventory.interfaces.is_empty();
         let began = inventory.begun;
         self.last = Some(inventory);
         if let Some(before) = &self.before {

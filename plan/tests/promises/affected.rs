@@ -106,6 +106,7 @@ fn a_subnet_without_inventories_affects_its_ips_and_those_that_may_come_to_lie_t
         many_ips.tell(failed)
     };
     assert_eq!(fails(&mut many_ips, "subnet-2"), several([]));
+    many_ips.subnet_exists("subnet-2");
     many_ips.tell(Fact::InventoryDone("subnet-2".into(), Vec::new()));
     changes(&mut many_ips, |ip| {
         ip.desired.as_mut().unwrap().address = Some(address(100));

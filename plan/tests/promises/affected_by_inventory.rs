@@ -237,6 +237,7 @@ fn the_first_inventory_after_a_long_silence_affects_all() {
 fn an_inventory_of_another_subnet_affects_only_ips_that_may_come_to_lie_there() {
     let mut many_ips = many_ips();
     many_ips.tell(Fact::Block(elsewhere()));
+    many_ips.subnet_exists("subnet-2");
     let look = |many_ips: &mut ManyIps| {
         many_ips.now = many_ips.now.plus(Duration::from_secs(2));
         many_ips.tell(Fact::InventoryDone("subnet-2".into(), Vec::new()))

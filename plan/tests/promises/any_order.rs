@@ -34,6 +34,7 @@ fn faults_stop(sim: &mut Sim) {
     sim.note("faults stop");
     sim.ec2.faults.clear();
     sim.ec2.lag = Duration::ZERO;
+    sim.ec2.elsewhere = false;
     sim.describe_fails = None;
     sim.reads_fail = false;
     sim.refuses = |_| false;

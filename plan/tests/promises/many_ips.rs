@@ -43,8 +43,7 @@ impl ManyIps {
             nodes: BTreeMap::new(),
         };
         many_ips.tell(Fact::Block(block()));
-        let cidrs = vec!["10.0.0.0/8".parse().unwrap()];
-        many_ips.tell(Fact::SubnetRead(subnet(), Subnet::untagged(cidrs)));
+        many_ips.subnet_exists(SUBNET);
         for number in 0..nodes {
             many_ips.node(number);
         }
@@ -63,6 +62,12 @@ impl ManyIps {
 
     pub fn tell(&mut self, fact: Fact) -> Affected {
         self.facts.apply(fact, self.now, self.now)
+    }
+
+    /// EC2 knows the subnet.
+    pub fn subnet_exists(&mut self, subnet: &str) {
+        let cidrs = vec!["10.0.0.0/8".parse().unwrap()];
+        self.tell(Fact::SubnetRead(subnet.into(), Subnet::untagged(cidrs)));
     }
 
     /// Applies an inventory one interval after the last one.

@@ -81,6 +81,7 @@ pub enum Event {
     Forbids(usize),
     DescribeFails(bool),
     DescribeLags(u64),
+    AsksElsewhere(bool),
     Steps(usize, u8),
     Wait(u64),
 }
@@ -146,6 +147,7 @@ pub fn event() -> impl Strategy<Value = Event> {
         2 => (0..FORBIDDEN.len()).prop_map(E::Forbids),
         1 => any::<bool>().prop_map(E::DescribeFails),
         1 => (0..9u64).prop_map(E::DescribeLags),
+        1 => any::<bool>().prop_map(E::AsksElsewhere),
     ];
     let time = prop_oneof![
         4 => (0..2usize, 1..8u8).prop_map(|(c, n)| E::Steps(c, n)),
@@ -261,6 +263,7 @@ pub fn happen(sim: &mut Sim, event: &Event) {
         Event::Forbids(which) => sim.forbids = FORBIDDEN[which],
         Event::DescribeFails(so) => sim.describe_fails = so.then_some(Outcome::Unknown),
         Event::DescribeLags(seconds) => sim.ec2.lag = Duration::from_secs(seconds),
+        Event::AsksElsewhere(so) => sim.ec2.elsewhere = so,
         Event::Steps(c, count) => {
             for _ in 0..count {
                 let _ = sim.step(c % sim.controllers.len());

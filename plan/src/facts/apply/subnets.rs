@@ -20,16 +20,15 @@ impl Facts {
         let unknown = seen.cidrs.is_empty();
         let subnet = self.subnets.entry(id.clone()).or_default();
         let same = subnet.cidrs == seen.cidrs && subnet.cni == seen.cni;
+        let unserved = subnet.unserved();
         subnet.cidrs = seen.cidrs;
         subnet.cni = seen.cni;
-        let affected = changed(!same);
         if unknown {
             subnet.read_failed(id, None, now);
         } else {
-            subnet.unread = None;
-            subnet.unread_for = None;
+            subnet.confirm_existence(now);
         }
-        affected
+        changed(!same || subnet.unserved() != unserved)
     }
 
     /// Removes the facts of subnets that no block names any more.
@@ -45,6 +44,10 @@ impl Facts {
         begun: Instant,
         now: Instant,
     ) -> Affected {
+        let subnet = self.subnets.entry(id.clone()).or_default();
+        if subnet.proves_nothing(&list) {
+            return self.inventory_failed(id, Outcome::SubnetNotFound, now);
+        }
         let not_agreed = self.not_agreed(id, now);
         let of_interest = OfInterest::to(self.ips.values());
         let inventory = Inventory::new(begun, list);

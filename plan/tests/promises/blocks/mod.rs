@@ -1,6 +1,7 @@
 //! The steps of a block: its finalizer, its status, the labels of its nodes, and its requests to EC2.
 
 mod counts;
+mod elsewhere;
 mod labels;
 mod limits;
 mod ownerless;

@@ -53,7 +53,13 @@ fn an_unknown_subnet_is_reported_with_an_event() {
     inventory_done(&mut sim);
     let (said, notices) = ready(&mut sim);
     assert_eq!((said.status, said.reason), (false, Reason::SubnetNotFound));
-    for part in [SUBNET, "delete the IPs of this block and the block"] {
+    for part in [
+        SUBNET,
+        "AWS_REGION",
+        "role",
+        "delete the IPs of this block and the block",
+        "takes the address from its pod",
+    ] {
         assert!(said.message.contains(part), "{said:?}");
     }
     let events: Vec<_> = notices.iter().map(|notice| notice.reason).collect();
@@ -63,6 +69,9 @@ fn an_unknown_subnet_is_reported_with_an_event() {
     assert_eq!(ready(&mut sim).0, said);
     // The subnet is new, and Describe did not show it before.
     subnet_is(&mut sim, "203.0.113.0/24");
+    let said = ready(&mut sim).0;
+    assert!(!said.status, "the empty list from before does not count");
+    inventory_done(&mut sim);
     assert!(ready(&mut sim).0.status);
 }
 

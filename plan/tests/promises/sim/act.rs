@@ -5,6 +5,7 @@ use std::time::Duration;
 use mooring_plan::engine::{Effect, Event, Reconciled, Work};
 use mooring_plan::facts::{Fact, WriteOutcome};
 use mooring_plan::names::IpName;
+use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{BlockStep, Call, Read, Step, Write};
 use mooring_world::engine;
 use mooring_world::text::brief;
@@ -97,7 +98,7 @@ impl Sim {
                         outcome: Some(outcome),
                     };
                 }
-                let state = self.ec2.state_of(&id);
+                let state = self.ec2.state_of(&id).filter(|_| !self.ec2.elsewhere);
                 Fact::InstanceRead(id, state)
             }
             read if self.reads_fail || (self.unread)(&read) => Fact::ReadFailed {
@@ -140,6 +141,8 @@ impl Sim {
                 let failure = match (&step, self.describe_fails) {
                     (BlockStep::ReadSubnet(id), outcome) => {
                         self.counts.describes += 1;
+                        let unknown = self.ec2.elsewhere.then_some(Outcome::SubnetNotFound);
+                        let outcome = outcome.or(unknown);
                         outcome.map(|outcome| Fact::SubnetFailed(id.clone(), outcome))
                     }
                     _ => None,
@@ -175,8 +178,10 @@ impl Sim {
             let list = self.ec2.describe(begun);
             self.now = self.now.plus(Duration::from_millis(1));
             self.counts.inventories += 1;
-            self.rules
-                .inventory(controller, begun, self.ec2.shown_at(begun));
+            if !self.ec2.elsewhere {
+                self.rules
+                    .inventory(controller, begun, self.ec2.shown_at(begun));
+            }
             let fact = match self.describe_fails {
                 Some(outcome) => Fact::InventoryFailed(subnet.clone(), outcome),
                 None => Fact::InventoryDone(subnet.clone(), list),

@@ -46,6 +46,8 @@ pub struct Ec2 {
     pub lag: Duration,
     /// Changes an ENI in the answer of Describe; false: the ENI is not shown.
     pub shows: fn(&mut Interface) -> bool,
+    /// The controllers ask in another region, or as another account: EC2 knows none of the ids, and lists no ENI.
+    pub elsewhere: bool,
     past: Vec<(Instant, Vec<Interface>)>,
 }
 
@@ -75,12 +77,16 @@ impl Ec2 {
             default_fault: None,
             lag: Duration::ZERO,
             shows: |_| true,
+            elsewhere: false,
             past: Vec::new(),
         }
     }
 
     /// Answers a call, with the next fault.
     pub fn answer(&mut self, call: &Call, now: Instant) -> Result<(), CallError> {
+        if self.elsewhere {
+            return Err(refused(Outcome::InterfaceNotFound));
+        }
         let always = self.default_fault.map_or(Fault::None, |fault| fault(call));
         match self.faults.pop_front().unwrap_or(always) {
             Fault::None => self.execute(call, now),
@@ -124,6 +130,9 @@ impl Ec2 {
 
     /// `DescribeNetworkInterfaces`.
     pub fn describe(&self, now: Instant) -> Vec<Interface> {
+        if self.elsewhere {
+            return Vec::new();
+        }
         let of = self.shown_at(now);
         let past = self.past.iter().find(|(until, _)| *until > of);
         let mut shown = past.map_or_else(|| self.cloud.describe(), |(_, shown)| shown.clone());

@@ -1,0 +1,41 @@
+//! Whether EC2 knows the subnet in the region and account of the controller. Elsewhere it lists the ENIs of the subnet as
+//! an empty list, without an error.
+//! Rule: R1.27.
+
+use super::{Facts, SubnetFacts};
+use crate::cloud::Interface;
+use crate::names::SubnetId;
+use crate::outcome::Outcome;
+use crate::time::Instant;
+
+impl SubnetFacts {
+    /// True if this list says nothing about the subnet: it can come from another region or account.
+    pub(super) const fn proves_nothing(&self, list: &[Interface]) -> bool {
+        list.is_empty() && !self.confirmed
+    }
+
+    /// True if `DescribeSubnets` is needed: the CIDRs are not known, or an empty list does not count without it.
+    pub(crate) fn needs_read(&self) -> bool {
+        self.cidrs.is_empty() || self.failed_with == Some(Outcome::SubnetNotFound)
+    }
+
+    /// `DescribeSubnets` has shown the subnet.
+    pub(super) fn confirm_existence(&mut self, now: Instant) {
+        self.unread = None;
+        self.unread_for = None;
+        self.confirmed = true;
+        if self.failed_with == Some(Outcome::SubnetNotFound) {
+            self.failed = None;
+            self.failed_with = None;
+            self.want(now);
+        }
+    }
+}
+
+impl Facts {
+    /// When the last inventory that counts was begun.
+    pub(crate) fn last_inventory_begun(&self, subnet: &SubnetId) -> Option<Instant> {
+        let inventory = self.subnets.get(subnet)?.inventory()?;
+        Some(inventory.begun)
+    }
+}
