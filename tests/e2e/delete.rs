@@ -1,12 +1,16 @@
 //! An IP, or its reservation, is deleted while a pod has the address.
 
-use crate::harness::scene::Scene;
+use kube::api::PostParams;
+use serde_json::json;
+
+use crate::harness::scene::{SOON, Scene};
 
 scenes![
     shared an_ip_is_deleted_only_when_its_address_is_detached,
     shared foreground_deletion_completes,
     shared a_recreated_ip_is_another_ip,
     shared a_manually_deleted_reservation_keeps_reserving,
+    shared a_finalizer_that_a_put_removed_is_put_back,
 ];
 
 async fn an_ip_is_deleted_only_when_its_address_is_detached(scene: &Scene) {
@@ -79,11 +83,9 @@ async fn a_recreated_ip_is_another_ip(scene: &Scene) {
     let first = scene.get("IP", &ip.name).await.expect("it is attached");
     scene.delete("IP", &ip.name).await;
     scene
-        .eventually(
-            "the first is gone",
-            crate::harness::scene::SOON,
-            async || scene.get("IP", &ip.name).await.is_none(),
-        )
+        .eventually("the first is gone", SOON, async || {
+            scene.get("IP", &ip.name).await.is_none()
+        })
         .await;
     scene.expect_gate_closed("web", "StalePod").await;
     // Created at once, while the garbage collector may still process the dependents of the first IP.
@@ -94,4 +96,33 @@ async fn a_recreated_ip_is_another_ip(scene: &Scene) {
     scene.pod("next", &again).await;
     scene.expect_attached(&again, "next").await;
     scene.expect_gate_closed("web", "StalePod").await;
+}
+
+async fn a_finalizer_that_a_put_removed_is_put_back(scene: &Scene) {
+    let ip = scene.attached_pod().await;
+    // As `kubectl replace` does with a file without finalizers.
+    let api = scene.api("IP");
+    scene
+        .eventually("the PUT is accepted", SOON, async || {
+            let known = api.get(&ip.name).await;
+            let mut object = known.map_err(|error| error.to_string())?;
+            object.metadata.finalizers = None;
+            let put = api.replace(&ip.name, &PostParams::default(), &object).await;
+            put.map(drop).map_err(|error| error.to_string())
+        })
+        .await;
+    scene
+        .eventually("the finalizer is there", SOON, async || {
+            let object = scene.get("IP", &ip.name).await.unwrap_or_default();
+            object["metadata"]["finalizers"] == json!(["ip.wgtwo.com/detach"])
+        })
+        .await;
+    let before = scene.mutations().await.len();
+    scene.delete("IP", &ip.name).await;
+    scene.expect_gone(&ip).await;
+    let since = scene.mutations().await.split_off(before);
+    let unassigns = since
+        .iter()
+        .filter(|call| call.action.starts_with("Unassign"));
+    assert_eq!(unassigns.count(), 1, "{since:?}");
 }

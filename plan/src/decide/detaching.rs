@@ -1,5 +1,5 @@
 //! State Detaching: the claim ends when the detach is confirmed for every place that can have the address.
-//! Rules: R4.4, R5.18.
+//! Rules: R4.4, R4.45, R5.18.
 
 use super::conditions::{Attachment, build};
 use super::trouble::{first_do, previous_full};
@@ -35,6 +35,13 @@ pub(crate) fn detaching(world: &World<'_>, claim: &Claim, notices: &mut Notices)
     if let Some(next) = world.close_stale_gates(claim) {
         return next;
     }
+    world
+        .unless_it_waits(world.add_finalizer())
+        .or(|| detached(world, notices))
+}
+
+/// Detaches the address from every place that can have it. Then the claim ends.
+fn detached(world: &World<'_>, notices: &mut Notices) -> Next {
     let Some(address) = world.ip.status.address else {
         return clear(world);
     };

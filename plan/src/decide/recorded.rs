@@ -1,5 +1,5 @@
 //! State Recorded: checks whether the holder still wants the address, and whether it is still attached.
-//! Rules: R3.19, R3.22, R4.8, R4.26, R5.9.
+//! Rules: R3.19, R3.22, R4.8, R4.26, R4.45, R5.9.
 
 use super::choose::Choice;
 use super::conditions::Attachment;
@@ -101,8 +101,8 @@ pub(crate) fn hand_over(
     take_over(world, choice, notices)
 }
 
-/// Runs `otherwise` unless the holder has lost the address. A failover from a holder that is being deleted is checked
-/// first: a step that is refused again and again must not block it (R3.22).
+/// Runs `otherwise` unless the holder has lost the address, or the finalizer is missing. A failover from a holder that is
+/// being deleted is checked first: a step that is refused again and again must not block it (R3.22).
 pub(crate) fn unless_lost<'a>(
     world: &World<'a>,
     claim: &Claim,
@@ -125,7 +125,8 @@ pub(crate) fn unless_lost<'a>(
         None => Next::Idle,
         Some(_) => world.unless_it_waits(fail_over(world, claim, target, holder, notices)),
     };
-    lost.or(|| otherwise(holder, notices))
+    lost.or(|| world.unless_it_waits(world.add_finalizer()))
+        .or(|| otherwise(holder, notices))
         .no_later_than(&put_back)
 }
 

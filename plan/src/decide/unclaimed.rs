@@ -23,11 +23,8 @@ pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
     if ip.deleting {
         return teardown(world, notices);
     }
-    if !ip.finalizer {
-        return Next::write(Write::AddFinalizer {
-            ip: ip.name.clone(),
-            version: ip.version,
-        });
+    if let add @ Next::Do(..) = world.add_finalizer() {
+        return add;
     }
     let unreserved = match ip.status.address {
         None => match first(world) {

@@ -8,7 +8,7 @@ use crate::names::{InterfaceId, IpName, IpUid, PodKey, PodUid};
 use crate::objects::{Block, BlockSpec, Claim, Ip, Pod, Reservation};
 use crate::outcome::Action;
 use crate::reason::Reason;
-use crate::step::{Notice, Regarding};
+use crate::step::{Notice, Regarding, Write};
 use crate::time::Instant;
 
 use alloc::string::String;
@@ -162,6 +162,17 @@ impl<'a> World<'a> {
     /// True if the annotation `take-from` names this ENI and EC2 can move the address from it (R4.26).
     pub(crate) fn may_take_from(&self, address: Address, interface: &InterfaceId) -> bool {
         self.ip.take_from.as_ref() == Some(interface) && !self.kept_by(address, interface)
+    }
+
+    /// Adds the finalizer, without which a deletion detaches nothing. A client can have removed it (R4.45).
+    pub(crate) fn add_finalizer(&self) -> Next {
+        if self.ip.finalizer || self.ip.deleting {
+            return Next::Idle;
+        }
+        Next::write(Write::AddFinalizer {
+            ip: self.ip.name.clone(),
+            version: self.ip.version,
+        })
     }
 
     pub(crate) fn on_ip(&self, reason: Reason, message: String) -> Notice {

@@ -1,11 +1,19 @@
 //! After the deletion of an IP, nothing of it is left.
-//! Rules: R4.7, R5.20.
+//! Rules: R3.22, R4.7, R4.45, R5.20.
 
 use std::time::Duration;
 
-use mooring_plan::step::{StatusWrite, Step};
+use mooring_plan::names::IpName;
+use mooring_plan::step::{StatusWrite, Step, Write};
 
-use crate::sim::{Sim, status_write};
+use crate::sim::{Fault, Sim, status_write};
+
+/// A client replaces "partner" by a PUT without `metadata.finalizers`.
+fn remove_finalizer(sim: &mut Sim) {
+    sim.note("the finalizer is removed");
+    let name = IpName::from("partner");
+    sim.kube.change_ip(&name, None, |ip| ip.finalizer = false);
+}
 
 #[test]
 fn an_ip_without_a_holder_is_deleted_with_its_reservation() {
@@ -136,4 +144,87 @@ fn an_ip_recorded_long_ago_is_deleted_at_once() {
     sim.delete_ip("partner");
     sim.wait(Duration::from_secs(2));
     sim.expect_gone("partner");
+}
+
+#[test]
+fn a_removed_finalizer_is_put_back_before_the_ip_is_deleted() {
+    let mut sim = Sim::attached(&["n1"]);
+    remove_finalizer(&mut sim);
+    sim.settle();
+    assert!(sim.the_ip("partner").finalizer, "{}", sim.story());
+    sim.expect_attached("partner", "a");
+    sim.expect_cost(0, 0, 0);
+    sim.delete_ip("partner");
+    sim.settle();
+    sim.expect_gone("partner");
+    sim.expect_on("203.0.113.10", None);
+    assert_eq!(sim.counts.unassigns, 1, "{}", sim.story());
+}
+
+#[test]
+fn a_finalizer_that_is_removed_at_any_time_of_a_move_is_put_back() {
+    for steps in 0..20 {
+        let mut sim = Sim::attached(&["n1", "n2"]);
+        sim.remove_pod("a");
+        sim.pod("b").on("n2");
+        for _ in 0..steps {
+            let _ = sim.step(0);
+        }
+        remove_finalizer(&mut sim);
+        sim.settle();
+        assert!(
+            sim.the_ip("partner").finalizer,
+            "after {steps}\n{}",
+            sim.story()
+        );
+        sim.expect_attached("partner", "b");
+    }
+}
+
+#[test]
+fn a_removed_finalizer_is_put_back_while_ec2_denies_every_call() {
+    for claimed in [true, false] {
+        let mut sim = Sim::attached(&["n1"]);
+        sim.ec2.default_fault = Some(|_| Fault::Denied);
+        sim.remove_pod("a");
+        if claimed {
+            sim.found_on("203.0.113.10", None);
+            sim.pod("b").on("n1");
+        }
+        sim.wait(Duration::from_mins(3));
+        remove_finalizer(&mut sim);
+        sim.wait(Duration::from_secs(5));
+        assert!(sim.the_ip("partner").finalizer, "{}", sim.story());
+    }
+}
+
+#[test]
+fn a_refused_finalizer_delays_nothing_that_is_done_for_the_pods() {
+    let mut sim = Sim::attached_by_deployment(&["n1", "n2"]);
+    sim.forbids = |write| matches!(write, Write::AddFinalizer { .. });
+    remove_finalizer(&mut sim);
+    sim.next_revision("b", "n2", 2);
+    sim.wait(Duration::from_secs(10));
+    sim.expect_attached("partner", "b");
+    assert!(!sim.the_ip("partner").finalizer);
+    sim.forbids = |_| false;
+    sim.wait(Duration::from_secs(31));
+    assert!(sim.the_ip("partner").finalizer, "{}", sim.story());
+}
+
+#[test]
+fn a_failover_comes_before_the_finalizer() {
+    let mut sim = Sim::attached_by_deployment(&["n1", "n2"]);
+    sim.next_revision("b", "n2", 1);
+    sim.settle();
+    sim.node_dies_under("a", "n1");
+    remove_finalizer(&mut sim);
+    let first = sim.step_until(|step| matches!(step, Step::Write(_)));
+    assert!(
+        status_write(StatusWrite::Claim)(&first),
+        "{first:?}\n{}",
+        sim.story()
+    );
+    sim.settle();
+    assert!(sim.the_ip("partner").finalizer);
 }
