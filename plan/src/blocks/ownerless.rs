@@ -45,22 +45,29 @@ impl Facts {
         let all = self.reservations.all().filter(|_| self.synced());
         all.filter_map(|reservation| {
             let parent = reservation.parent.as_ref()?;
-            let of = |uid: &IpUid| may_be_of(reservation, uid);
-            let by_name = self.ips.get(parent);
-            let mut named = [&reservation.label, &reservation.owner]
-                .into_iter()
-                .flatten();
-            let mut about = self.index.ips_about(reservation.address);
-            let explains = |name: &IpName| {
-                let ip = self.ips.get(name);
-                ip.is_some_and(|ip| ip.explains(reservation.address))
-            };
-            let lives = by_name.is_some_and(|ip| of(&ip.uid))
-                || self.unreadable.get(parent).is_some_and(|ip| of(&ip.uid))
-                || named.any(|uid| self.index.ip_of_uid(uid).is_some())
-                || about.any(explains);
-            (reservation.managed && !lives).then_some((reservation, parent))
+            let ownerless = self.is_ownerless(reservation, parent);
+            ownerless.then_some((reservation, parent))
         })
+    }
+
+    /// True if Mooring made this reservation for an IP of this name, and neither its UIDs nor its address belong to a
+    /// known IP.
+    pub(crate) fn is_ownerless(&self, reservation: &Reservation, parent: &IpName) -> bool {
+        let of = |uid: &IpUid| may_be_of(reservation, uid);
+        let by_name = self.ips.get(parent);
+        let mut named = [&reservation.label, &reservation.owner]
+            .into_iter()
+            .flatten();
+        let mut about = self.index.ips_about(reservation.address);
+        let explains = |name: &IpName| {
+            let ip = self.ips.get(name);
+            ip.is_some_and(|ip| ip.explains(reservation.address))
+        };
+        let lives = by_name.is_some_and(|ip| of(&ip.uid))
+            || self.unreadable.get(parent).is_some_and(|ip| of(&ip.uid))
+            || named.any(|uid| self.index.ip_of_uid(uid).is_some())
+            || about.any(explains);
+        reservation.managed && !lives
     }
 }
 

@@ -1,5 +1,5 @@
 //! State none: an IP without a holder. It is reserved, claimed for an eligible pod, or deleted.
-//! Rules: R1.11, R2.3, R2.13, R2.14, R2.17, R2.21, R4.7, R5.34.
+//! Rules: R1.11, R2.3, R2.13, R2.14, R2.17, R2.21, R2.25, R4.7, R5.34.
 
 use alloc::format;
 
@@ -224,6 +224,9 @@ fn allocate(
             ))));
         }
     }
+    if let Some(former) = of_former_ip(world, spec, subnet) {
+        return Ok(former);
+    }
     // Other IPs have creates in flight for these. If a create fails, its answer or a list makes the address free.
     let begun = world.facts.reservations.begun_by_others(&world.ip.name);
     let taken_until = |address: Address| {
@@ -242,6 +245,19 @@ fn allocate(
             Next::At(world.now.plus(ASK_AGAIN)),
         )
     })
+}
+
+/// The lowest address that is still reserved for an IP of this name that is gone. The other end of a connection knows
+/// it, so it comes before a free one, also if an ENI has it: then the message says what to do (R2.25).
+fn of_former_ip(world: &World<'_>, spec: &BlockSpec, subnet: &SubnetFacts) -> Option<Address> {
+    let (facts, name) = (world.facts, &world.ip.name);
+    let left = facts.reservations.of_parent(name).filter(|address| {
+        let reservation = facts.reservations.get(*address);
+        spec.range.is_allocatable(*address, &subnet.cidrs)
+            && subnet.immovable(*address).is_none()
+            && reservation.is_some_and(|reservation| facts.is_ownerless(reservation, name))
+    });
+    left.min()
 }
 
 /// The Event for trouble that a user must see although nothing else happens.
