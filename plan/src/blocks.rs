@@ -109,7 +109,7 @@ impl Facts {
             let put_on = |step: &BlockStep| matches!(step, BlockStep::Label { present: true, .. });
             writes.extend(labels.into_iter().filter(|step| ready || !put_on(step)));
         }
-        if block.release_brake && self.brake_pending(name) == 0 && !self.restored(name) {
+        if self.release_brake_is_used(block, &ips) {
             writes.push(BlockStep::DropReleaseBrake {
                 block: name.clone(),
                 version: block.version,

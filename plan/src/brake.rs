@@ -4,7 +4,7 @@
 
 use crate::facts::Facts;
 use crate::names::BlockName;
-use crate::objects::Ip;
+use crate::objects::{Block, Ip};
 
 /// This many releases inferred from absence are always allowed in a block.
 const ALWAYS_ALLOWED: usize = 2;
@@ -35,6 +35,26 @@ impl Facts {
     pub(crate) fn missing_holders_in(&self, block: &BlockName) -> impl Iterator<Item = &Ip> {
         let names = self.missing_holders_in.of(block);
         names.filter_map(|name| self.ips.get(name))
+    }
+
+    /// True if a user has confirmed for this block that its missing pods are gone, and no release waits for that. A
+    /// process that has just begun to lead has not looked for the absent holders yet: their releases can follow.
+    pub(crate) fn release_brake_is_used(&self, block: &Block, ips: &[&Ip]) -> bool {
+        block.release_brake
+            && self.brake_pending(&block.name) == 0
+            && !self.restored(&block.name)
+            && !ips.iter().any(|ip| self.holder_is_absent(ip))
+    }
+
+    /// True if neither the watch nor the last read shows the holder, and its end was not seen.
+    fn holder_is_absent(&self, ip: &Ip) -> bool {
+        ip.status.claim.as_ref().is_some_and(|claim| {
+            let read = self.reads.pods.get(&claim.pod);
+            let read = read.and_then(|read| read.value.as_ref());
+            let found = read.is_some_and(|pod| pod.uid == claim.uid);
+            let ended = self.seen_terminating.contains(&claim.uid);
+            !found && !ended && !self.pods.contains_key(&claim.uid)
+        })
     }
 
     /// Number of pending releases of this block that were inferred from absence.

@@ -1,5 +1,6 @@
 //! The steps of a block: its finalizer, its status, the labels of its nodes, and its requests to EC2.
 
+mod brake;
 mod counts;
 mod elsewhere;
 mod labels;
@@ -14,7 +15,7 @@ use std::time::Duration;
 use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{BlockName, SubnetId};
-use mooring_plan::objects::BlockStatus;
+use mooring_plan::objects::{BlockStatus, Condition};
 use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{BlockStep, Notice};
 
@@ -85,6 +86,10 @@ fn carry_out(sim: &mut Sim, step: BlockStep) {
 fn status(sim: &mut Sim) -> BlockStatus {
     settle_block(sim);
     sim.kube.blocks[&name()].status.clone()
+}
+
+fn condition(sim: &mut Sim, kind: &str) -> Condition {
+    status(sim).conditions[kind].clone()
 }
 
 /// The status that is written now, or the present one, and the Events beside it.

@@ -1,21 +1,17 @@
 //! The status of a block, and which of its conditions are Events too.
-//! Rules: R3.6, R5.21, R5.22, R7.2.
+//! Rules: R3.6, R5.21, R5.22.
 
 use std::collections::BTreeMap;
 
 use mooring_plan::cloud::{CniUse, Subnet};
-use mooring_plan::facts::{Fact, Kind};
+use mooring_plan::facts::Fact;
 use mooring_plan::names::{IpName, ResourceVersion, SubnetId};
 use mooring_plan::objects::{BlockStatus, Condition, UnreadableIp, UnreadableReport};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{BlockStep, Notice, Step, Write};
 
-use super::{look, name, next_inventory, next_status, settle_block, status, steps, world};
+use super::{condition, look, next_inventory, next_status, settle_block, status, world};
 use crate::sim::{INTERVAL, SUBNET, Sim, interface_of};
-
-fn condition(sim: &mut Sim, kind: &str) -> Condition {
-    status(sim).conditions[kind].clone()
-}
 
 #[test]
 fn an_unreadable_spec_is_reported_and_the_counts_stay() {
@@ -305,46 +301,6 @@ fn an_interface_of_the_cni_is_reported_with_its_nodes() {
     assert_eq!((said.status, said.reason), (true, Reason::SharedWithCNI));
     assert!(said.message.contains("to pods: n2. Tag"), "{said:?}");
     assert_eq!(look(&mut sim).1.len(), 1);
-}
-
-#[test]
-fn the_brake_is_reported_with_a_remedy() {
-    let mut sim = world();
-    for n in 1..=3 {
-        sim.ip(&format!("ip{n}"), &format!("203.0.113.{}", 100 + n));
-        sim.pod(&format!("p{n}")).on("n2").asks(&format!("ip{n}"));
-    }
-    sim.settle();
-    sim.kube.pods.clear();
-    sim.relist(0);
-    sim.wait(INTERVAL);
-    let said = condition(&mut sim, "BrakeEngaged");
-    assert_eq!((said.status, said.reason), (true, Reason::BrakeEngaged));
-    let named = said.message.contains("IP partner (pod default/a)");
-    assert!(named, "{said:?}");
-    assert!(said.message.contains("ip.wgtwo.com/release-brake"));
-    // The annotation `release-brake` stays until it was used.
-    sim.change_block("block", |block| block.release_brake = true);
-    let dropped = |sim: &mut Sim| {
-        let dropping = |step: &BlockStep| matches!(step, BlockStep::DropReleaseBrake { .. });
-        steps(sim).iter().any(dropping)
-    };
-    assert!(!dropped(&mut sim), "four wait");
-    sim.settle();
-    sim.expect_free("partner");
-    assert!(dropped(&mut sim), "none waits");
-    settle_block(&mut sim);
-    assert!(!sim.kube.blocks[&name()].release_brake);
-    assert!(!dropped(&mut sim), "once");
-}
-
-#[test]
-fn a_restored_api_server_without_missing_holders_engages_no_brake() {
-    let mut sim = world();
-    let (now, old) = (sim.now, ResourceVersion(1));
-    let facts = sim.controllers[0].facts_mut();
-    facts.apply(Fact::Listed(Kind::Pod, old), now, now);
-    assert!(!condition(&mut sim, "BrakeEngaged").status);
 }
 
 fn the_subnet_excludes_the_cni(sim: &mut Sim) {
