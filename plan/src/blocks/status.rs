@@ -56,7 +56,7 @@ impl Facts {
         let findings = [
             ready(block, spec, subnet, &[limits.clone(), refused]),
             shared_with_cni(block, subnet, carriers),
-            orphaned(block, subnet, &self.orphans(spec, subnet, now)),
+            orphaned(block, self.orphans(spec, subnet, now).as_deref()),
             self.braked(block),
         ];
 
@@ -143,19 +143,24 @@ impl Facts {
             .collect()
     }
 
-    /// Addresses of the block that are on an ENI, are not primary, and that no IP explains.
-    fn orphans(&self, spec: &BlockSpec, subnet: Option<&SubnetFacts>, now: Instant) -> Vec<Orphan> {
-        let Some((subnet, inventory)) =
-            subnet.and_then(|subnet| Some((subnet, subnet.inventory()?)))
-        else {
-            return Vec::new();
-        };
+    /// Addresses of the block that are on an ENI, are not primary, and that no IP explains. None: this process has no
+    /// two inventories yet that show all detaches of the former leader.
+    fn orphans(
+        &self,
+        spec: &BlockSpec,
+        subnet: Option<&SubnetFacts>,
+        now: Instant,
+    ) -> Option<Vec<Orphan>> {
+        let (subnet, inventory) = subnet.and_then(|subnet| Some((subnet, subnet.inventory()?)))?;
+        subnet
+            .inventory_before()
+            .filter(|before| before.begun > self.provable_after())?;
         let mut ours: BTreeSet<Address> = self.ips.values().flat_map(Ip::addresses).collect();
         // The status of an unreadable IP names no address: its reservations do.
         let unreadable = self.unreadable.keys();
         ours.extend(unreadable.flat_map(|name| self.reservations.of_parent(name)));
         let interval = self.settings.inventory_interval;
-        inventory
+        let orphans = inventory
             .addresses()
             .filter(|(address, on)| {
                 let primary = inventory
@@ -183,7 +188,8 @@ impl Facts {
                     },
                 }
             })
-            .collect()
+            .collect();
+        Some(orphans)
     }
 }
 
@@ -216,12 +222,12 @@ fn shared_with_cni(
     Finding::with_event(SHARED_WITH_CNI, Reason::SharedWithCNI, message)
 }
 
-/// The condition `OrphanedAddress`: true if an address belongs to no IP. It needs two inventories.
-fn orphaned(block: &Block, subnet: Option<&SubnetFacts>, orphans: &[Orphan]) -> Finding {
-    let unknown = subnet.and_then(SubnetFacts::inventory_before).is_none();
-    if let Some(before) = Finding::before(block, ORPHANED_ADDRESS).filter(|_| unknown) {
+/// The condition `OrphanedAddress`: true if an address belongs to no IP. None: it is not known yet.
+fn orphaned(block: &Block, orphans: Option<&[Orphan]>) -> Finding {
+    if let Some(before) = Finding::before(block, ORPHANED_ADDRESS).filter(|_| orphans.is_none()) {
         return before;
     }
+    let orphans = orphans.unwrap_or_default();
     if orphans.is_empty() {
         let message = "every address of the block that is on an interface belongs to an IP";
         return Finding::none(ORPHANED_ADDRESS, message);

@@ -10,7 +10,6 @@ use super::trouble::{foreign, no_block, previous_full, unseen, unserved};
 use super::unclaimed::announce;
 use super::world::on_pod;
 use super::{Next, Notices, World};
-use crate::ec2::DESCRIBE_LAG;
 use crate::objects::{Claim, Pod, Target};
 use crate::reason::Reason;
 
@@ -221,9 +220,9 @@ fn drifted(
         && (location.on.as_ref() != Some(&target.place.interface)
             || world.kept_by(address, &target.place.interface)
             || location.instance.as_ref() != Some(&target.place.instance));
-    // Only inventories that both began after the Record contradict it. A process that has just begun to lead knows no
-    // own write, and not when the Record was: Describe can be late.
-    let provable = world.facts.led_since.plus(DESCRIBE_LAG);
+    // Only inventories that both began after the Record contradict it. A process that has just begun to lead does not
+    // know when the Record was.
+    let provable = world.facts.provable_after();
     let after_record = location
         .agreed_since
         .is_some_and(|since| since >= world.memory.claim_seen && since > provable);

@@ -1,10 +1,11 @@
 //! A process that begins to lead keeps what its watches have shown, and drops everything else, as after a restart:
 //! inventories, own writes, reads and the memory of claims are from a time before, and can be outdated.
-//! Rules: R6.8, R6.10, R6.11.
+//! Rules: R1.14, R6.8, R6.10, R6.11.
 
 use alloc::vec::Vec;
 
 use super::{CallError, Fact, Facts, Memory, WriteOutcome};
+use crate::ec2::DESCRIBE_LAG;
 use crate::outcome::Outcome;
 use crate::time::Instant;
 
@@ -56,6 +57,12 @@ impl Facts {
     #[must_use]
     pub fn led_since(&self, begun: Instant) -> bool {
         begun >= self.led_since
+    }
+
+    /// Only inventories that began after this time contradict what the former leader did. This process knows none of its
+    /// calls, and Describe can be late.
+    pub(crate) fn provable_after(&self) -> Instant {
+        self.led_since.plus(DESCRIBE_LAG)
     }
 
     /// Changes an answer to a request that was begun before this process began to lead. Another leader can have

@@ -9,7 +9,7 @@ use super::super::subnet::SECOND_INVENTORY_DELAY;
 use super::super::{Affected, Facts, Inventory};
 use super::changed;
 use crate::cloud::{Interface, Subnet};
-use crate::ec2::{DESCRIBE_LAG, LATE_CALL};
+use crate::ec2::LATE_CALL;
 use crate::names::{IpName, SubnetId};
 use crate::objects::Ip;
 use crate::outcome::Outcome;
@@ -64,7 +64,7 @@ impl Facts {
     /// This process has just begun to lead, and an address is not where its claim is recorded: requests inventories until
     /// two began so late that they tell a drift from a late Describe.
     fn confirm_drift(&mut self, id: &SubnetId, begun: Instant) {
-        let provable = self.led_since.plus(DESCRIBE_LAG);
+        let provable = self.provable_after();
         let Some(subnet) = self.subnets.get(id) else {
             return;
         };
