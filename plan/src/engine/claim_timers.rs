@@ -59,6 +59,11 @@ impl ClaimTimers {
         }
     }
 
+    /// Forgets all claims.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
     /// The claim ended without a Record.
     pub(super) fn dropped(&mut self, ip: &IpName) {
         self.0.remove(ip);

@@ -24,6 +24,8 @@ impl Engine {
         if leading {
             self.silence = None;
             self.facts.lead_begins(now);
+            // Another leader can have recorded or moved what this process saw begin.
+            self.claims.clear();
             self.list_ips(now);
             self.queue.extend(self.facts.ip_names());
             self.queue.extend(self.facts.names_without_ip());

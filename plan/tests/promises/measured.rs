@@ -277,3 +277,31 @@ fn a_former_leader_measures_no_failover() {
     assert_eq!(world.attached(1), 1);
     assert_eq!(world.failovers.len(), 1, "{:?}", world.failovers);
 }
+
+#[test]
+fn a_claim_from_an_earlier_lead_is_not_measured() {
+    let mut world = Paced::new(1, 1, Reassign::Refuse);
+    world.refuses = |write| {
+        let Write::Status {
+            change: StatusWrite::Record,
+            ..
+        } = write
+        else {
+            return None;
+        };
+        Some(WriteOutcome::Refused(String::from("no")))
+    };
+    world.pod("db", 0, 0);
+    world.run(Duration::from_secs(20));
+    leads(&mut world, false);
+    world.run(Duration::from_hours(2));
+    world.refuses = |_| None;
+    leads(&mut world, true);
+    world.run(MINUTE);
+    assert_eq!(world.attached(1), 1);
+    let took = values(&world, |report| match report {
+        Report::Attached(took) | Report::Moved(took) => Some(*took),
+        _ => None,
+    });
+    assert_eq!(took, []);
+}
