@@ -219,7 +219,7 @@ impl Engine {
             return Priority::Pod;
         }
         let mut ips = members.iter().filter_map(|(ip, _)| self.facts.ip(ip));
-        if ips.any(|ip| ip.unfinished_for().is_some()) {
+        if ips.any(|ip| ip.unfinished_for().is_some() || self.next_pod_waits(ip)) {
             Priority::Pod
         } else if self.facts.affected_by_room(group.interface()).is_empty() {
             Priority::Nothing
@@ -232,6 +232,14 @@ impl Engine {
     pub(super) fn concerns(&self, ip: &IpName, step: &Step) -> Vec<InterfaceId> {
         match step {
             Step::Write(Write::Status {
+    /// True if the address is being detached, and a pod that is bound to a node gets it next.
+    fn next_pod_waits(&self, ip: &Ip) -> bool {
+        let claim = ip.status.claim.as_ref().filter(|_| !ip.deleting);
+        let detaching = claim.is_some_and(|claim| claim.phase == ClaimPhase::Detaching);
+        let mut pods = self.facts.pods_asking(&ip.name);
+        detaching && pods.any(|seen| seen.pod.wants_address() && seen.pod.node.is_some())
+    }
+
                 change: StatusWrite::Record | StatusWrite::Clear,
                 ..
             }) => Vec::new(),

@@ -9,7 +9,7 @@ use mooring_plan::names::InterfaceId;
 use mooring_plan::outcome::Action;
 use mooring_world::objects::{block, interface_of};
 
-use crate::paced::{Paced, node};
+use crate::paced::{Paced, ip, node};
 
 /// A second for each call after the first.
 const SCARCE: Budget = Budget {
@@ -67,9 +67,27 @@ fn a_pod_that_waits_is_first_then_room_for_a_pod_then_the_rest() {
     world.run(Duration::from_secs(20));
 
     assert_eq!(unassigned(&world), interfaces(&[3, 2, 1]));
-    for ip in [3, 4] {
-        assert!(world.places(5)[ip].is_some(), "{:?}", world.sent);
+    for number in [3, 4] {
+        assert!(world.places(5)[number].is_some(), "{:?}", world.sent);
     }
+}
+
+#[test]
+fn a_detach_for_which_the_next_pod_waits_precedes_those_for_which_none_does() {
+    let world = Paced::new(5, 100, Reassign::Refuse);
+    let mut world = short_of_tokens(world, &[(1, 1), (2, 2), (3, 3)]);
+    // Its pod still runs, and gets no other address.
+    world.kube.change_ip(&ip(1), None, |ip| ip.deleting = true);
+    world.ends("p2");
+    world.run(Duration::from_millis(50));
+    world.ends("p3");
+    world.run(Duration::from_millis(50));
+    assert_eq!(unassigned(&world), []);
+    world.pod("next", 3, 4);
+    world.run(Duration::from_secs(20));
+
+    assert_eq!(unassigned(&world), interfaces(&[3, 2, 1]));
+    assert!(world.places(5)[3].is_some(), "{:?}", world.sent);
 }
 
 #[test]
