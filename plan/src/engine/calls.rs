@@ -7,7 +7,7 @@ use super::call_queue::A_TOKEN;
 use super::reconcile::{AT_ONCE, CALL_AGAIN};
 use super::{Effect, Engine, InFlight};
 use crate::address::Address;
-use crate::facts::{CallError, Fact};
+use crate::facts::{Affected, CallError, Fact};
 use crate::names::{BlockName, InterfaceId, IpName};
 use crate::objects::{ClaimPhase, Ip, IpStatus};
 use crate::outcome::{Action, Outcome};
@@ -156,6 +156,10 @@ impl Engine {
         match result {
             Err(error) if ips.len() > 1 && error.outcome.is_of_one_address() => {
                 self.calls.refused(group, ips, &error.named, now);
+                // Nothing is learned of an address, but EC2 serves the action.
+                if self.facts.outage_ends(group.action(), result, now) {
+                    self.queue_affected(Affected::All);
+                }
             }
             result => {
                 if result.is_ok() {
@@ -228,10 +232,6 @@ impl Engine {
         }
     }
 
-    /// The ENIs for which an IP can need a call after this step.
-    pub(super) fn concerns(&self, ip: &IpName, step: &Step) -> Vec<InterfaceId> {
-        match step {
-            Step::Write(Write::Status {
     /// True if the address is being detached, and a pod that is bound to a node gets it next.
     fn next_pod_waits(&self, ip: &Ip) -> bool {
         let claim = ip.status.claim.as_ref().filter(|_| !ip.deleting);
@@ -240,6 +240,10 @@ impl Engine {
         detaching && pods.any(|seen| seen.pod.wants_address() && seen.pod.node.is_some())
     }
 
+    /// The ENIs for which an IP can need a call after this step.
+    pub(super) fn concerns(&self, ip: &IpName, step: &Step) -> Vec<InterfaceId> {
+        match step {
+            Step::Write(Write::Status {
                 change: StatusWrite::Record | StatusWrite::Clear,
                 ..
             }) => Vec::new(),

@@ -96,7 +96,7 @@ impl Facts {
 
     /// A call was answered. If EC2 carried it out, or refused it for a reason of this call, an outage of the action
     /// ends. Returns true if an outage has ended; then the backoff of all calls of the action ends too.
-    pub(super) fn outage_ends(
+    pub(crate) fn outage_ends(
         &mut self,
         action: Action,
         answer: &Result<(), CallError>,

@@ -154,6 +154,22 @@ fn a_refusal_that_names_no_address_is_bisected() {
     assert!(world.sent.len() <= 20, "{:?}", world.sent);
 }
 
+/// EC2 serves the action again, although it refuses what is asked for.
+#[test]
+fn a_refusal_of_several_addresses_ends_an_outage() {
+    let mut world = Paced::new(1, 12, Reassign::Refuse);
+    world.run(Duration::from_mins(1));
+    // Room for one address: the others are refused in smaller and smaller requests.
+    world.cloud.limit_addresses(2);
+    world.fail.push(CallError::new(
+        Outcome::Unknown,
+        "Timeout: no answer in time",
+    ));
+    pods(&mut world, 12, "a", 0, 1);
+    world.run(Duration::from_secs(3));
+    assert_eq!(world.attached(12), 1, "{:?}", world.sent);
+}
+
 #[test]
 fn a_partial_detach_does_not_confirm_the_other_addresses() {
     let mut world = Paced::new(1, 4, Reassign::Refuse);
