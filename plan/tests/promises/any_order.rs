@@ -33,6 +33,7 @@ fn cases() -> u32 {
 fn faults_stop(sim: &mut Sim) {
     sim.note("faults stop");
     sim.ec2.faults.clear();
+    sim.ec2.default_fault = None;
     sim.ec2.lag = Duration::ZERO;
     sim.ec2.elsewhere = false;
     sim.describe_fails = None;

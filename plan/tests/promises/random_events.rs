@@ -7,7 +7,7 @@ use mooring_plan::facts::Kind;
 use mooring_plan::names::InstanceId;
 use mooring_plan::objects::{DesiredIp, Namespaces};
 use mooring_plan::outcome::Outcome;
-use mooring_plan::step::{StatusWrite, Write};
+use mooring_plan::step::{Call, StatusWrite, Write};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -42,6 +42,18 @@ const FORBIDDEN: [fn(&Write) -> bool; 12] = [
     |write| matches!(write, Write::Gate(gate) if gate.pod.name == "a"),
 ];
 
+/// Calls that the IAM policy of the controllers can deny. The first is none.
+const DENIED: [fn(&Call) -> Fault; 4] = [
+    |_| Fault::None,
+    |call| denied(call.interface() == &interface_of("n1")),
+    |call| denied(call.interface() == &interface_of("n2")),
+    |call| denied(matches!(call, Call::Unassign { .. })),
+];
+
+const fn denied(denied: bool) -> Fault {
+    if denied { Fault::Denied } else { Fault::None }
+}
+
 /// An event that changes the world.
 #[derive(Clone, Debug)]
 pub enum Event {
@@ -75,6 +87,7 @@ pub enum Event {
     WatchStops(usize, Kind),
     WatchGoesOn(usize),
     Fails(Fault),
+    DeniedOn(usize),
     AnswerLost,
     ReadsFail(bool),
     WritesFail(bool),
@@ -141,6 +154,7 @@ pub fn event() -> impl Strategy<Value = Event> {
         1 => (0..2usize, kind).prop_map(|(c, kind)| E::WatchStops(c, kind)),
         2 => (0..2usize).prop_map(E::WatchGoesOn),
         5 => fault.prop_map(E::Fails),
+        2 => (0..DENIED.len()).prop_map(E::DeniedOn),
         1 => Just(E::AnswerLost),
         1 => any::<bool>().prop_map(E::ReadsFail),
         1 => any::<bool>().prop_map(E::WritesFail),
@@ -257,6 +271,7 @@ pub fn happen(sim: &mut Sim, event: &Event) {
             sim.controllers[c].stuck.clear();
         }
         Event::Fails(fault) => sim.ec2.faults.push_back(fault),
+        Event::DeniedOn(which) => sim.ec2.default_fault = Some(DENIED[which]),
         Event::AnswerLost => sim.lost_answers.push_back(true),
         Event::ReadsFail(so) => sim.reads_fail = so,
         Event::WritesFail(so) => sim.refuses = if so { |_| true } else { |_| false },
