@@ -56,8 +56,7 @@ impl<'a> World<'a> {
     }
 
     pub(crate) fn reassign(&self) -> Reassign {
-        let desired = self.ip.desired.as_ref();
-        desired.map_or(Reassign::Refuse, |desired| desired.reassign)
+        self.ip.reassign()
     }
 
     pub(crate) fn spec(&self) -> Option<&'a BlockSpec> {

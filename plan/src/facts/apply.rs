@@ -100,6 +100,7 @@ impl Facts {
                 freed
             }
             Fact::ClaimBegun(name, interface, address) => {
+                self.move_begun(&name, &interface, now);
                 self.claim_begun(name, interface, address);
                 Affected::Nothing
             }

@@ -1,12 +1,13 @@
-//! Outage: EC2 serves no call of an action now; it throttles, denies or does not answer. One address at a time tries a
-//! call, and the first success ends the wait of all.
-//! Rules: R5.11 to R5.13.
+//! Outage: EC2 serves no call of an action now; it throttles, denies or does not answer. Addresses try in turn, and the
+//! first success ends the wait of all.
+//! Rules: R5.11 to R5.13, R5.32.
 
+use alloc::collections::BTreeMap;
 use alloc::string::String;
 use core::time::Duration;
 
 use super::{CallError, Facts};
-use crate::names::IpName;
+use crate::names::{InterfaceId, IpName};
 use crate::outcome::{Action, Outcome};
 use crate::step::Call;
 use crate::time::Instant;
@@ -14,8 +15,9 @@ use crate::time::Instant;
 /// Time between two tries, also of different addresses.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Addresses take turns in the order of names. Names up to the last one that tried may try only this much later.
-const TURN: Duration = Duration::from_millis(250);
+/// An address that has tried in this round tries again only this much later: every address that has not is before it,
+/// whatever the order is in which addresses are decided and requests are sent.
+const AFTER_OTHERS: Duration = Duration::from_millis(250);
 
 /// An outage without a try for this time is removed. It is longer than any wait after a denial.
 const FORGOTTEN: Duration = Duration::from_mins(10);
@@ -29,21 +31,43 @@ pub(crate) struct Outage {
     pub(crate) outcome: Outcome,
     /// As `CallError::text`, of the first such failure.
     pub(crate) message: String,
-    /// The IP that tried last.
-    last: IpName,
+    /// The IPs that have had their turn in this round. A round ends when one of them tries again.
+    turns: BTreeMap<IpName, Turn>,
     /// When the next IP may try.
     pub(super) next: Instant,
+}
+
+/// What an IP has done with its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Turn {
+    /// It has claimed a move from a holder that runs. The call that follows is the try, and does not wait.
+    Claimed,
+    /// It has sent a call.
+    Called,
 }
 
 impl Outage {
     /// When this IP may try. In an outage by throttling, all IPs may try at the same time: the calls of one request use
     /// one token.
     pub(crate) fn due(&self, name: &IpName) -> Instant {
-        if self.outcome == Outcome::Throttled || name > &self.last {
-            self.next
-        } else {
-            self.next.plus(TURN)
+        match self.turns.get(name) {
+            Some(Turn::Claimed) => Instant::START,
+            Some(Turn::Called) if self.outcome != Outcome::Throttled => {
+                self.next.plus(AFTER_OTHERS)
+            }
+            Some(Turn::Called) | None => self.next,
         }
+    }
+
+    /// This IP takes its turn, or uses the turn that it took with its claim.
+    fn take_turn(&mut self, name: IpName, turn: Turn, now: Instant) {
+        let before = self.turns.insert(name.clone(), turn);
+        if before == Some(Turn::Called) {
+            // All others that wait have tried too.
+            self.turns.retain(|_, turn| *turn == Turn::Claimed);
+            self.turns.insert(name, turn);
+        }
+        self.next = now.plus(RETRY_INTERVAL);
     }
 }
 
@@ -51,8 +75,24 @@ impl Facts {
     /// A call was begun: others wait for its result, or for [`RETRY_INTERVAL`].
     pub(super) fn call_begun(&mut self, name: IpName, call: &Call, now: Instant) {
         if let Some(outage) = self.outages.get_mut(&call.action()) {
-            outage.last = name;
-            outage.next = now.plus(RETRY_INTERVAL);
+            outage.take_turn(name, Turn::Called, now);
+        }
+    }
+
+    /// The write of a claim is sent. If it begins a move between two ENIs, and the IP may try its first call, it takes its
+    /// turn now: otherwise another one could take it meanwhile, and the holder would lose its readiness for nothing.
+    pub(super) fn move_begun(&mut self, name: &IpName, to: &InterfaceId, now: Instant) {
+        let Some(ip) = self.ips.get(name) else { return };
+        let claim = ip.status.claim.as_ref().filter(|claim| claim.recorded());
+        let from = claim.and_then(|claim| claim.target());
+        if from.is_none_or(|from| &from.place.interface == to) {
+            return;
+        }
+        if let Some(outage) = self.outages.get_mut(&ip.reassign().first_of_a_move())
+            && outage.turns.get(name) != Some(&Turn::Claimed)
+            && outage.due(name) <= now
+        {
+            outage.take_turn(name.clone(), Turn::Claimed, now);
         }
     }
 
@@ -83,7 +123,7 @@ impl Facts {
             since: now,
             outcome,
             message: message.clone(),
-            last: name,
+            turns: BTreeMap::from([(name, Turn::Called)]),
             next: now.plus(RETRY_INTERVAL),
         });
         let others = outage.outcome != outcome;

@@ -43,6 +43,12 @@ impl Ip {
         self.status.address.into_iter().chain(previous)
     }
 
+    /// How its address is moved. A spec that cannot be read allows no reassignment.
+    pub(crate) fn reassign(&self) -> Reassign {
+        let desired = self.desired.as_ref();
+        desired.map_or(Reassign::Refuse, |desired| desired.reassign)
+    }
+
     /// True if this IP can be the reason why an address is on an ENI.
     #[must_use]
     pub fn explains(&self, address: Address) -> bool {

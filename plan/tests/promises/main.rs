@@ -116,6 +116,7 @@ mod swap;
 mod take_from;
 mod together;
 mod together_faults;
+mod turns;
 mod unanswered;
 mod unpaced;
 mod unreadable;

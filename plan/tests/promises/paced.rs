@@ -74,6 +74,8 @@ pub struct Paced {
     pub(crate) shown: Kube,
     /// How the next requests to EC2 fail, instead of being carried out.
     pub fail: Vec<CallError>,
+    /// The requests that EC2 denies.
+    pub denies: fn(&CallGroup) -> bool,
     /// How the next requests to EC2 are executed, if not normally.
     pub executions: Vec<Execution>,
     /// The requests that were executed late (after their answer or timeout), and whether they succeeded.
@@ -138,6 +140,7 @@ impl Paced {
             begun: 0,
             shown: Kube::default(),
             fail: Vec::new(),
+            denies: |_| false,
             executions: Vec::new(),
             late: Vec::new(),
             refuses: |_| None,

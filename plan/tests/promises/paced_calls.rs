@@ -22,6 +22,13 @@ pub enum Execution {
     Twice(Duration),
 }
 
+fn denied() -> CallError {
+    CallError::new(
+        Outcome::Denied,
+        "UnauthorizedOperation: it is not permitted",
+    )
+}
+
 fn unanswered() -> CallError {
     CallError::new(Outcome::Unknown, "Timeout: no answer in time")
 }
@@ -29,7 +36,8 @@ fn unanswered() -> CallError {
 impl Paced {
     pub(crate) fn call(&mut self, group: CallGroup, ips: Vec<(IpName, Address)>) -> Event {
         let addresses: Vec<_> = ips.iter().map(|(_, address)| *address).collect();
-        let result = match (self.fail.pop(), self.executions.pop()) {
+        let denied = (self.denies)(&group).then(denied);
+        let result = match (self.fail.pop().or(denied), self.executions.pop()) {
             (Some(error), _) => Err(error),
             (None, None) => self.cloud.execute_together(&group, &addresses),
             (None, Some(Execution::Unanswered)) => {

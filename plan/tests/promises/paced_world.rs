@@ -73,6 +73,17 @@ impl Paced {
         self.watches_show();
     }
 
+    /// A ready pod of this revision of a Deployment is bound to a node.
+    pub fn revision(&mut self, name: &str, of: usize, on: usize, deployment: &str, revision: u64) {
+        let set = format!("{deployment}-{revision}");
+        let described = objects::replica_set(&set, revision, deployment, 1);
+        self.kube.replica_sets.insert(set.clone(), described);
+        self.pod(name, of, on);
+        let owned = |pod: &mut Pod| pod.controller = Some(objects::of_replica_set(&set));
+        self.kube.change_pod(&objects::key(name), owned);
+        self.watches_show();
+    }
+
     fn add_pod(&mut self, name: &str, of: usize, on: Option<NodeName>) {
         let uid = self.kube.new_uid(name);
         let asked = self.kube.ips[&ip(of)].uid.clone();

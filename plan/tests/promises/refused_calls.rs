@@ -63,7 +63,7 @@ fn what_ec2_denies_to_an_ip_itself_is_a_condition_at_once() {
 
 #[test]
 fn what_ec2_denies_to_others_alone_is_a_condition_once_it_lasts() {
-    let others = ["q1", "q2", "q3", "q4", "q5"];
+    let others = ["b1", "b2", "b3", "b4", "b5"];
     let mut sim = Sim::reserved(&["n1", "n2"]);
     for (number, other) in others.iter().enumerate() {
         sim.ip(other, &format!("203.0.113.{}", 20 + number));
@@ -74,7 +74,7 @@ fn what_ec2_denies_to_others_alone_is_a_condition_once_it_lasts() {
         sim.pod(&format!("of-{other}")).on("n1").asks(other);
     }
     sim.wait(Duration::from_secs(20));
-    // They take turns in the order of their names: "partner" is after the last of them.
+    // They take turns, here in the order of their names: "partner" is after the last of them.
     let first =
         |step: &Step| matches!(step, Step::Call(call) if call.address() == address("203.0.113.20"));
     sim.step_until(first);
