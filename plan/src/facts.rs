@@ -12,6 +12,7 @@ mod block_failures;
 mod bounds;
 mod boxed_map;
 mod claims_begun;
+mod denials;
 mod existence;
 mod fact;
 mod failed_writes;
@@ -40,6 +41,7 @@ pub(crate) use block_failures::BlockFailures;
 pub use bounds::Contradiction;
 use boxed_map::BoxedMap;
 pub(crate) use claims_begun::ClaimBegun;
+use denials::Denial;
 pub use fact::{CallError, Fact, Kind, WriteOutcome, Written};
 pub(crate) use failures::{Failures, HEALTHY_ATTACH};
 pub(crate) use immovable::Immovable;
@@ -140,6 +142,8 @@ pub struct Facts {
     pub(crate) led_since: Instant,
     /// The actions with an outage now.
     pub(crate) outages: BTreeMap<Action, Outage>,
+    /// The last denial of each action in each subnet, until a call of the action is permitted there.
+    denials: BTreeMap<(Action, SubnetId), Denial>,
     /// When the last outage ended.
     pub(crate) recovered: Instant,
 }
@@ -229,6 +233,7 @@ impl Facts {
             missing_holders_in: Sets::default(),
             led_since: Instant::START,
             outages: BTreeMap::new(),
+            denials: BTreeMap::new(),
             recovered: Instant::START,
         }
     }

@@ -133,7 +133,10 @@ async fn an_ip_takes_over_the_address_of_one_whose_finalizer_was_removed_by_hand
     let ip = scene.attached_pod().await;
     let before = scene.get("IP", &ip.name).await.expect("it is attached");
     let status = &before["status"];
-    let (block, eni) = (status["block"].as_str(), status["networkInterfaceID"].as_str());
+    let (block, eni) = (
+        status["block"].as_str(),
+        status["networkInterfaceID"].as_str(),
+    );
     let (block, eni) = (block.expect("a block"), eni.expect("an interface"));
     let unassign = Fault::hold_before()
         .of("UnassignPrivateIpAddresses")

@@ -182,7 +182,10 @@ async fn a_leader_that_was_paused_beyond_its_lease_changes_nothing(scene: &Scene
 
 /// The state of the IP and of the gate of its pod, as a leader writes it.
 async fn versions(scene: &Scene, ip: &Ip) -> (String, String) {
-    let (ip, pod) = (scene.get("IP", &ip.name).await, scene.get("Pod", "new").await);
+    let (ip, pod) = (
+        scene.get("IP", &ip.name).await,
+        scene.get("Pod", "new").await,
+    );
     let (ip, pod) = (ip.expect("the IP"), pod.expect("the pod"));
     let gate = format!("{:?}", condition(&pod, GATE));
     (ip["metadata"]["resourceVersion"].to_string(), gate)

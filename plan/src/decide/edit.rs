@@ -1,9 +1,10 @@
 //! A change of the address in the spec: the new address is reserved before the old one is released.
-//! Rules: R2.18, R2.21, R4.6.
+//! Rules: R2.18, R2.21, R4.6, R5.32.
 
 use alloc::format;
 
 use super::conditions::{Attachment, Trouble, build, claimed};
+use super::refused::denied_edit;
 use super::refused_writes::is_of_status;
 use super::reserve::Unreserved;
 use super::trouble::{failing_call, unserved};
@@ -145,6 +146,11 @@ impl World<'_> {
                 super::trouble::foreign(self, new, on),
                 Next::Idle,
             ));
+        }
+        if claim.recorded()
+            && let Some((trouble, due)) = denied_edit(self, target)
+        {
+            return Err(Unreserved::Trouble(trouble, Next::At(due)));
         }
         Err(Unreserved::Do(self.change_to(
             new,

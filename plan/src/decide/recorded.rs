@@ -92,8 +92,8 @@ pub(crate) fn hand_over(
     };
     let candidates = world.candidates(Some(claim), notices);
     let choice = world.successor(holder, candidates, notices);
-    if let (Choice::Take(candidate), Some(present)) = (&choice, claim.target())
-        && let Some(wait) = wait_for_permission(world, present, candidate, notices)
+    if let Choice::Take(candidate) = &choice
+        && let Some(wait) = wait_for_permission(world, claim, candidate, notices)
     {
         return wait;
     }

@@ -11,10 +11,11 @@ use super::trouble::{denied, previous_full};
 use super::world::on_pod;
 use super::{Next, Notices, World, conditions};
 use crate::address::Address;
+use crate::cloud::Reassign;
 use crate::facts::SubnetFacts;
 use crate::names::{InterfaceId, InterfaceRef};
 use crate::objects::{Claim, ClaimPhase, IpStatus, Pod, Previous, Refused, Target};
-use crate::outcome::Outcome;
+use crate::outcome::{Action, Outcome};
 use crate::reason::Reason;
 use crate::step::{Call, Read, StatusWrite};
 use crate::time::Instant;
@@ -95,18 +96,47 @@ fn turn_of_another(world: &World<'_>, from: &InterfaceId) -> Option<(Trouble, In
     })
 }
 
+/// EC2 denies this action in the subnet of the block. What would leave the address nowhere, or its holder not ready until EC2 permits the action
+/// again, is not begun: the trouble, and when to try if no other address does.
+fn denied_lately(
+    world: &World<'_>,
+    action: Action,
+    on: &InterfaceId,
+) -> Option<(Trouble, Instant)> {
+    let denial = world.facts.denial(action, &world.spec()?.subnet)?;
+    let due = denial.untried_at();
+    (due > world.now).then(|| {
+        let trouble = denied(action, on, denial.outcome, &denial.message);
+        (trouble, due)
+    })
+}
+
+/// As [`denied_lately`], of both calls of an edit of an attached address. Its claim cannot go back.
+pub(crate) fn denied_edit(world: &World<'_>, target: &Target) -> Option<(Trouble, Instant)> {
+    let on = &target.place.interface;
+    let mut both = [Action::Unassign, Action::Assign].into_iter();
+    both.find_map(|action| denied_lately(world, action, on))
+}
+
 /// When a move from a live holder may be claimed for this pod; None: now.
 pub(crate) fn wait_for_permission(
     world: &World<'_>,
-    present: &Target,
+    claim: &Claim,
     candidate: &Candidate<'_>,
     notices: &mut Notices,
 ) -> Option<Next> {
-    let from = &present.place.interface;
-    if from == &candidate.placement.target.place.interface {
+    let from = &claim.target()?.place.interface;
+    let to = &candidate.placement.target.place.interface;
+    if from == to {
         return None;
     }
-    let (trouble, _, due) = turn_of_another(world, from)?;
+    // Between its two calls the address is nowhere, and it cannot go back without an Assign.
+    let nowhere = || {
+        let two_calls = claim.recorded() && world.reassign() == Reassign::Refuse;
+        denied_lately(world, Action::Assign, to).filter(|_| two_calls)
+    };
+    let turn = turn_of_another(world, from).map(|(trouble, _, due)| (trouble, due));
+    let (trouble, due) = turn.or_else(nowhere)?;
     notices.push(on_pod(candidate.pod, trouble.reason, trouble.message));
     Some(Next::At(due))
 }

@@ -101,6 +101,7 @@ impl Facts {
             }
             Fact::ClaimBegun(name, interface, address) => {
                 self.move_begun(&name, &interface, now);
+                self.turn_begun(&name, address, now);
                 self.claim_begun(name, interface, address);
                 Affected::Nothing
             }
@@ -119,7 +120,8 @@ impl Facts {
                 result,
             } => {
                 let over = self.outage_ends(call.action(), &result, now);
-                let affected = self.called(name, call, result, now);
+                let permitted = self.follow_denial(&name, call.action(), &result, now);
+                let affected = self.called(name, call, result, now).and(permitted);
                 if over { Affected::All } else { affected }
             }
             answer => self.read(answer, begun, now),

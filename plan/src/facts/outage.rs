@@ -100,6 +100,8 @@ impl Facts {
     pub(super) fn forget_outages(&mut self, now: Instant) {
         self.outages
             .retain(|_, outage| now.since(outage.next) < FORGOTTEN);
+        self.denials
+            .retain(|_, denial| now.since(denial.last) < FORGOTTEN);
         if now.since(self.recovered) >= FORGOTTEN {
             self.recovered = Instant::START;
         }

@@ -136,6 +136,9 @@ impl Facts {
         for outage in self.outages.values_mut() {
             change(&mut outage.next);
         }
+        for denial in self.denials.values_mut() {
+            change(&mut denial.last);
+        }
         for memory in self.memory.values_mut() {
             for (at, _) in memory.taken.values_mut() {
                 change(at);
@@ -172,6 +175,7 @@ impl Facts {
         self.lost_nodes.clear();
         // It is kept for longer than a checker run.
         self.missed.values_mut().for_each(|at| *at = now);
+        self.denials.retain(|_, denial| denial.untried_at() > now);
         for outage in self.outages.values_mut() {
             if now.since(outage.next) >= Duration::from_secs(1) {
                 outage.next = Instant::START;

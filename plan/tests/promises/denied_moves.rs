@@ -121,3 +121,102 @@ fn the_gate_of_a_holder_is_false_only_when_ec2_is_called() {
         sim.expect_attached(ip, &new(ip));
     }
 }
+
+/// EC2 permits to unassign, and not to assign.
+fn without_assign(call: &Call) -> Fault {
+    match call {
+        Call::Assign { .. } => Fault::Denied,
+        Call::Unassign { .. } => Fault::None,
+    }
+}
+
+/// EC2 permits to assign, and not to unassign.
+fn only_assign(call: &Call) -> Fault {
+    match call {
+        Call::Assign { .. } => Fault::None,
+        Call::Unassign { .. } => Fault::Denied,
+    }
+}
+
+/// EC2 permits to unassign and not to assign, and the pod "waits" waits for its address. Then the next revisions of the
+/// Deployments of `others` are ready.
+fn rollouts_without_assign(others: &[&str]) -> Sim {
+    let mut sim = holders(others);
+    sim.ip("waiting", "203.0.113.40");
+    sim.ec2.default_fault = Some(without_assign);
+    sim.pod("waits").on("n2").asks("waiting");
+    sim.wait(Duration::from_secs(3));
+    sim.count_from_here();
+    sim.taken.clear();
+    for ip in others {
+        revision(&mut sim, ip, &new(ip), "n2", 2);
+    }
+    sim
+}
+
+/// Without an Assign an address that was unassigned is nowhere, and cannot go back.
+#[test]
+fn without_the_permission_to_assign_no_rollout_takes_an_address_from_its_pod() {
+    let others = ["first", "second", "third", "zenith"];
+    let mut sim = rollouts_without_assign(&others);
+    sim.wait(Duration::from_mins(30));
+    assert_eq!(sim.counts.unassigns, 0, "{}", sim.story());
+    for ip in others {
+        sim.expect_attached(ip, &old(ip));
+        sim.expect_event(&new(ip), Reason::AccessDenied);
+        sim.expect_denied(&new(ip), Reason::AccessDenied);
+    }
+    // The pod that waits for an attach tries about every second.
+    sim.ec2.default_fault = None;
+    sim.wait(Duration::from_secs(5));
+    sim.expect_attached("waiting", "waits");
+    for ip in others {
+        sim.expect_attached(ip, &new(ip));
+    }
+}
+
+#[test]
+fn if_no_address_tries_to_assign_one_rollout_does_after_five_minutes() {
+    let others = ["first", "second", "third", "zenith"];
+    let mut sim = rollouts_without_assign(&others);
+    sim.remove_pod("waits");
+    sim.wait(Duration::from_secs(30));
+    sim.expect_free("waiting");
+    sim.count_from_here();
+    sim.wait(Duration::from_mins(4));
+    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+    sim.wait(Duration::from_mins(30));
+    assert_eq!(sim.counts.unassigns, 1, "{}", sim.story());
+    let claimed: usize = others.iter().map(|ip| claims(&sim, ip).len()).sum();
+    assert_eq!(claimed, 1, "{}", sim.story());
+    sim.ec2.default_fault = None;
+    sim.wait(Duration::from_secs(5));
+    for ip in others {
+        sim.expect_attached(ip, &new(ip));
+    }
+}
+
+/// The claim of an edit cannot go back: its pod would not be ready until EC2 permits both calls.
+#[test]
+fn an_edit_waits_while_ec2_denies_one_of_its_calls() {
+    for assign in [true, false] {
+        let mut sim = holders(&["other"]);
+        sim.ip("waiting", "203.0.113.40");
+        sim.ec2.default_fault = Some(if assign { without_assign } else { only_assign });
+        if assign {
+            sim.pod("waits").on("n2").asks("waiting");
+        } else {
+            sim.remove_pod(&old("other"));
+        }
+        sim.wait(Duration::from_secs(10));
+        sim.edit("partner", "203.0.113.50");
+        sim.wait(Duration::from_mins(30));
+        sim.expect_attached("partner", "a");
+        sim.expect_on("203.0.113.10", Some("eni-n1"));
+        sim.expect_not_reserved("partner", Reason::AccessDenied);
+        sim.ec2.default_fault = None;
+        sim.wait(Duration::from_secs(5));
+        sim.expect_attached("partner", "a");
+        sim.expect_on("203.0.113.50", Some("eni-n1"));
+    }
+}

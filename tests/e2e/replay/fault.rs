@@ -224,7 +224,10 @@ impl Placed<'_> {
         scene
             .eventually("the call has timed out", SOON, async || {
                 let mooring = Arc::clone(&*self.lot.site.mooring.lock().await);
-                mooring.metric("mooring_ec2_requests_total", &timeouts).await >= 1.0
+                mooring
+                    .metric("mooring_ec2_requests_total", &timeouts)
+                    .await
+                    >= 1.0
             })
             .await;
     }

@@ -134,7 +134,9 @@ impl AtRest<'_> {
             let machine = self.cloud.instance_of(&target.place.interface);
             require(
                 machine.as_ref() == Some(&target.place.instance)
-                    && self.instance(holder).is_none_or(|of| Some(of) == machine.as_ref()),
+                    && self
+                        .instance(holder)
+                        .is_none_or(|of| Some(of) == machine.as_ref()),
                 "the interface of the claim is not on the machine of the holder",
             )?;
             require(
@@ -146,8 +148,8 @@ impl AtRest<'_> {
                 "the condition Attached of an attached IP is not True",
             )?;
             let desired = ip.desired.as_ref().ok().and_then(|desired| desired.address);
-            let whole = desired.is_none_or(|desired| desired == address)
-                && !self.kube.lacks_node_part(ip);
+            let whole =
+                desired.is_none_or(|desired| desired == address) && !self.kube.lacks_node_part(ip);
             require(
                 !whole || holds(conditions.ready.as_ref()),
                 "the condition Ready of an attached IP is not True",

@@ -39,7 +39,7 @@ const EVERYTHING: [FaultKind; 6] = [
 pub type Named = (&'static str, fn() -> Configuration);
 
 /// All of them, in the order of a report.
-pub const ALL: [Named; 34] = [
+pub const ALL: [Named; 35] = [
     ("attach", attach::attach),
     ("move", moves::refusing),
     ("move-reassign", moves::allowing),
@@ -50,6 +50,7 @@ pub const ALL: [Named; 34] = [
     ("rollout-broken", rollouts::broken),
     ("rollout-rival", rollouts::rival),
     ("rollout-denied", rollouts::denied),
+    ("rollout-assign-denied", rollouts::assign_denied),
     ("edit", address::edit),
     ("delete", address::delete),
     ("delete-early", address::delete_early),

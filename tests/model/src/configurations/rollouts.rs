@@ -158,3 +158,21 @@ pub fn denied() -> Configuration {
         ])
         .at_rest()
 }
+
+/// EC2 does not permit to assign, and a pod of another IP waits for that. The next revision becomes ready: its address
+/// would be nowhere.
+pub fn assign_denied() -> Configuration {
+    let (world, new) = handed_over();
+    let mut world = world.ip("other", address(11), Reassign::Refuse);
+    let waits = world.make_pod("waits", "other", "a", None);
+    ConfigurationBuilder::new("rollout-assign-denied", world)
+        .prompt()
+        .track([
+            Event::PermissionGoes(Action::Assign),
+            Event::PodCreated(waits),
+            Event::PermissionReturns(Action::Assign),
+        ])
+        .track([Event::PodCreated(new)])
+        .milestones([Milestone::Denied, Milestone::MoveEnded])
+        .at_rest()
+}

@@ -119,7 +119,12 @@ impl<'a> Nodes<'a> {
     }
 
     /// Whether the Node is not ready, or its node part was late since then.
-    pub(super) fn is_unready_or_was_late(&self, name: &str, since: Duration, now: Duration) -> bool {
+    pub(super) fn is_unready_or_was_late(
+        &self,
+        name: &str,
+        since: Duration,
+        now: Duration,
+    ) -> bool {
         self.by_name.get(name).is_none_or(|node| {
             let was_late = node.late_until.is_some_and(|until| until >= since);
             !node.ready || node.is_late(now) || was_late

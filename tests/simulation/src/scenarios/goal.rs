@@ -67,7 +67,10 @@ pub fn goal_reached(world: &World) -> Result<(), String> {
                 return Err(format!("no pod asks for {}", shown()));
             }
             if is_true(ip, "Attached") || !is_true(ip, "Reserved") {
-                return Err(format!("the conditions are not those of a free IP: {}", shown()));
+                return Err(format!(
+                    "the conditions are not those of a free IP: {}",
+                    shown()
+                ));
             }
             continue;
         }

@@ -1,0 +1,88 @@
+//! The actions that EC2 denies in a subnet. An IAM policy permits subnets, so a denial in one says nothing about another.
+//! Rule: R5.32.
+
+use alloc::string::String;
+use core::time::Duration;
+
+use super::{Affected, CallError, Facts};
+use crate::address::Address;
+use crate::cloud::Reassign;
+use crate::names::{IpName, SubnetId};
+use crate::objects::Claim;
+use crate::outcome::{Action, Outcome};
+use crate::time::Instant;
+
+/// After this time without a denial, one address of the subnet tries a move that can leave it nowhere.
+const UNTRIED: Duration = Duration::from_mins(5);
+
+/// The last denial of an action in a subnet.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Denial {
+    /// When EC2 denied a call, or an address took its turn to try.
+    pub(super) last: Instant,
+    /// Which denial.
+    pub(crate) outcome: Outcome,
+    /// As `CallError::text`.
+    pub(crate) message: String,
+}
+
+impl Denial {
+    /// When a move in the subnet may try that can leave its address nowhere.
+    pub(crate) fn untried_at(&self) -> Instant {
+        self.last.plus(UNTRIED)
+    }
+}
+
+impl Facts {
+    /// The denial of this action in this subnet.
+    pub(crate) fn denial(&self, action: Action, subnet: &SubnetId) -> Option<&Denial> {
+        self.denials.get(&(action, subnet.clone()))
+    }
+
+    /// A call of this IP was answered. Returns the IPs of the subnet if a denial there ends.
+    pub(super) fn follow_denial(
+        &mut self,
+        name: &IpName,
+        action: Action,
+        answer: &Result<(), CallError>,
+        now: Instant,
+    ) -> Affected {
+        let Some(subnet) = self.subnet_of(name) else {
+            return Affected::Nothing;
+        };
+        let key = (action, subnet);
+        match answer {
+            Err(error) if error.outcome.is_denial() => {
+                let denial = Denial {
+                    last: now,
+                    outcome: error.outcome,
+                    message: error.text.clone(),
+                };
+                self.denials.insert(key, denial);
+                Affected::Nothing
+            }
+            // It says nothing about permissions.
+            Err(error) if error.outcome.is_of_all() => Affected::Nothing,
+            _ => match self.denials.remove(&key) {
+                Some(_) => self.affected_by_subnet(&key.1),
+                None => Affected::Nothing,
+            },
+        }
+    }
+
+    /// A claim was begun. If it leads to an Unassign before its Assign, EC2 denies Assign in its subnet, and nobody has
+    /// tried for long, it is the turn of this IP: the others there wait again.
+    pub(super) fn turn_begun(&mut self, name: &IpName, address: Address, now: Instant) {
+        let two_calls = self.ips.get(name).is_some_and(|ip| {
+            let edited = ip.status.address != Some(address);
+            let held = ip.status.claim.as_ref().is_some_and(Claim::recorded);
+            held && (edited || ip.reassign() == Reassign::Refuse)
+        });
+        let Some(subnet) = self.subnet_of(name).filter(|_| two_calls) else {
+            return;
+        };
+        if let Some(denial) = self.denials.get_mut(&(Action::Assign, subnet)) {
+            denial.last = now;
+        }
+    }
+}
