@@ -131,12 +131,12 @@ impl AtRest<'_> {
                 on.as_ref() == Some(&target.place.interface),
                 "the address is not on the interface of the claim",
             )?;
+            // A pod that ends keeps the address where it is.
             let machine = self.cloud.instance_of(&target.place.interface);
+            let is_on = |of: &InstanceId| Some(of) == machine.as_ref();
             require(
-                machine.as_ref() == Some(&target.place.instance)
-                    && self
-                        .instance(holder)
-                        .is_none_or(|of| Some(of) == machine.as_ref()),
+                holder.deleting.is_some()
+                    || is_on(&target.place.instance) && self.instance(holder).is_none_or(is_on),
                 "the interface of the claim is not on the machine of the holder",
             )?;
             require(
