@@ -120,8 +120,7 @@ pub struct Engine {
     blocks: BlockSchedule,
     nodes: NodeSchedule,
     inventories: InventorySchedule,
-    /// None: EC2 answered the last call, or none was made since this process leads.
-    silence: Option<Silence>,
+    silence: Silence,
     outbox: VecDeque<Effect>,
 }
 
@@ -162,7 +161,7 @@ impl Engine {
             blocks: BlockSchedule::default(),
             nodes: NodeSchedule::default(),
             inventories: InventorySchedule::default(),
-            silence: None,
+            silence: Silence::default(),
             outbox: VecDeque::new(),
         }
     }

@@ -7,6 +7,7 @@
 
 mod intent;
 mod record;
+mod resign;
 
 use core::time::Duration;
 

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args as ClapArgs, value_parser};
 use mooring_plan::admission::tolerations::Defaults;
+use mooring_plan::buckets::Budget;
+use mooring_plan::lease::Timings;
 use rustls::crypto::aws_lc_rs;
 use tokio::net::TcpListener;
 
@@ -16,12 +18,13 @@ use super::certificate;
 use super::clients::{Clients, clients};
 use super::duration::duration;
 use super::files;
+use super::identity::identity;
 use super::signals::signals;
 use crate::admission::{self, Caches, KubeReader, Webhook};
 use crate::metrics::Metrics;
 use crate::supervise::{BoxError, Stage, Supervisor, Times, serve_http};
 use crate::telemetry::{self, LogFormat, Part, Readiness};
-use controller_task::ControllerTask;
+use controller_task::{ControllerTask, Settings};
 
 /// Time limit for the shutdown of the controller. A call in flight that changes EC2 ends within 5 s, then
 /// the lease is released.
@@ -186,7 +189,15 @@ async fn start(args: Args) -> Result<(), BoxError> {
             readiness.set(part, true);
         }
     }
-    task.start(args, clients, caches, &mut supervisor, &readiness, &metrics);
+    let settings = settings(args);
+    task.start(
+        settings,
+        clients,
+        caches,
+        &mut supervisor,
+        &readiness,
+        &metrics,
+    );
     supervisor.run(signals).await?;
     Ok(())
 }
@@ -242,6 +253,24 @@ async fn webhook(
     supervisor.spawn(Stage::Serving, "the webhook", server);
     readiness.set(Part::Webhook, true);
     Ok(())
+}
+
+/// What the flags say of the controller.
+fn settings(args: Args) -> Settings {
+    Settings {
+        namespace: args.namespace,
+        identity: identity(args.identity),
+        election: args.leader_elect.then_some(Timings {
+            duration: args.lease_duration,
+            renew_deadline: args.lease_renew_deadline,
+            retry_period: args.lease_retry_period,
+        }),
+        inventory_interval: args.inventory_interval,
+        budget: Budget {
+            burst: args.ec2_burst,
+            per_second: args.ec2_per_second,
+        },
+    }
 }
 
 /// The process cannot listen on an address.

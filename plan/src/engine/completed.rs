@@ -75,6 +75,14 @@ impl Engine {
         }
     }
 
+    /// Handles how a call of EC2 ended. None: it succeeded.
+    pub(super) fn ec2_answered(&mut self, outcome: Option<Outcome>, now: Instant) {
+        // A model checker has no election, and each different time would be another state.
+        if self.is_paced() && self.leading && self.silence.called(outcome, now) {
+            self.outbox.push_back(Effect::Resign);
+        }
+    }
+
     pub(super) fn apply_all(&mut self, completion: Completion, begun: Instant, now: Instant) {
         for fact in completion.facts {
             self.apply_fact(fact, begun, now);

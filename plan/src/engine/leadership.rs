@@ -1,6 +1,7 @@
 //! Begin and end of leadership.
 //! Rules: R6.9, R6.12.
 
+use super::silence::Silence;
 use super::{Completion, Effect, Engine, Pacing, Report};
 use crate::time::Instant;
 
@@ -22,7 +23,7 @@ impl Engine {
         self.leading = leading;
         self.report(Report::Leading(leading));
         if leading {
-            self.silence = None;
+            self.silence = Silence::default();
             self.facts.lead_begins(now);
             // Another leader can have recorded or moved what this process saw begin.
             self.claims.clear();

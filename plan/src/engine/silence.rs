@@ -4,7 +4,6 @@
 
 use core::time::Duration;
 
-use super::{Effect, Engine};
 use crate::outcome::Outcome;
 use crate::time::Instant;
 
@@ -12,40 +11,31 @@ use crate::time::Instant;
 const GIVES_UP: Duration = Duration::from_mins(1);
 
 /// The calls without an answer since the last one that was answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Silence(Option<Unanswered>);
+
+/// When the first and the last of them ended.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Silence {
-    since: Instant,
+struct Unanswered {
+    first: Instant,
     last: Instant,
 }
 
 impl Silence {
-    /// The silence after a call that was not answered.
-    fn after(before: Option<Self>, now: Instant) -> Self {
+    /// Handles how a call of EC2 ended; None: it succeeded. Returns true if it is time to give up. Then the count begins
+    /// again.
+    pub(super) fn called(&mut self, outcome: Option<Outcome>, now: Instant) -> bool {
+        let before = self.0.take();
+        if !outcome.is_some_and(Outcome::is_silence) {
+            return false;
+        }
         // If no call was made for that long, the earlier ones say nothing of the time between.
         let goes_on = before.filter(|before| now.since(before.last) < GIVES_UP);
-        Self {
-            since: goes_on.map_or(now, |before| before.since),
-            last: now,
+        let first = goes_on.map_or(now, |before| before.first);
+        let gives_up = now.since(first) >= GIVES_UP;
+        if !gives_up {
+            self.0 = Some(Unanswered { first, last: now });
         }
-    }
-}
-
-impl Engine {
-    /// Handles how a call of EC2 ended. None: it succeeded.
-    pub(super) fn ec2_answered(&mut self, outcome: Option<Outcome>, now: Instant) {
-        // A model checker has no election, and each different time would be another state.
-        if !self.is_paced() || !self.leading {
-            return;
-        }
-        if !outcome.is_some_and(Outcome::is_silence) {
-            self.silence = None;
-            return;
-        }
-        let silence = Silence::after(self.silence.take(), now);
-        if now.since(silence.since) < GIVES_UP {
-            self.silence = Some(silence);
-        } else {
-            self.outbox.push_back(Effect::Resign);
-        }
+        gives_up
     }
 }

@@ -3,16 +3,17 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use axum::http::{Request, Response};
 use futures::StreamExt as _;
-use kube::Api;
 use kube::api::ApiResource;
+use kube::client::Body;
+use kube::{Api, Client};
 use serde_json::json;
 use tokio::time::{Instant, timeout};
 
 use super::{events, watch};
 use crate::api::Ip;
 use crate::api::read::{Reduced, Whole};
-use crate::fake_api::{failure, half_open_api_server};
 
 /// The longest time between two tries (operate.md).
 const AT_MOST: Duration = Duration::from_secs(10);
@@ -21,14 +22,25 @@ const AT_MOST: Duration = Duration::from_secs(10);
 async fn asked_within(outage: Duration) -> Vec<Instant> {
     let asked = Arc::<Mutex<Vec<Instant>>>::default();
     let seen = Arc::clone(&asked);
-    let client = half_open_api_server(move |head, _| {
-        if head.uri.query().unwrap_or_default().contains("watch=true") {
-            seen.lock().unwrap().push(Instant::now());
-            return Some(failure(503));
-        }
+    let service = tower::service_fn(move |request: Request<Body>| {
         let list = json!({"metadata": {"resourceVersion": "7"}, "items": []});
-        Some((200, list))
+        let (mut code, mut answer) = (200, list);
+        if request
+            .uri()
+            .query()
+            .unwrap_or_default()
+            .contains("watch=true")
+        {
+            seen.lock().unwrap().push(Instant::now());
+            (code, answer) = (
+                503,
+                json!({"kind": "Status", "status": "Failure", "code": 503}),
+            );
+        }
+        let answer = Body::from(answer.to_string().into_bytes());
+        std::future::ready(Response::builder().status(code).body(answer))
     });
+    let client = Client::new(service, "default");
     let api: Api<Reduced<Whole>> = Api::all_with(client, &ApiResource::erase::<Ip>(&()));
     let following = events(api, watch()).for_each(|_| std::future::ready(()));
     timeout(outage, following).await.unwrap_err();

@@ -1,15 +1,14 @@
 //! When the controller of the process starts, and with what.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use mooring_plan::buckets::Budget;
 use mooring_plan::lease::Timings;
 use tokio_util::sync::CancellationToken;
 
-use super::Args;
 use crate::admission::Caches;
 use crate::cli::clients::Clients;
-use crate::cli::identity::identity;
 use crate::cli::pod_events::PodEvents;
 use crate::cli::region;
 use crate::cloud::ec2::Ec2;
@@ -17,6 +16,15 @@ use crate::controller::{self, Observer, Options};
 use crate::metrics::Metrics;
 use crate::supervise::{Stage, Supervisor};
 use crate::telemetry::{Part, Readiness};
+
+/// What the flags say of the controller.
+pub(super) struct Settings {
+    pub namespace: String,
+    pub identity: String,
+    pub election: Option<Timings>,
+    pub inventory_interval: Duration,
+    pub budget: Budget,
+}
 
 /// The controller of this process.
 pub(super) enum ControllerTask {
@@ -46,7 +54,7 @@ impl ControllerTask {
     /// Starts the task. `caches` are those of the webhook, if there is one.
     pub(super) fn start(
         self,
-        args: Args,
+        settings: Settings,
         clients: Clients,
         caches: Option<Caches>,
         supervisor: &mut Supervisor,
@@ -60,14 +68,14 @@ impl ControllerTask {
                 readiness.set(Part::Watches, true);
             }
             Self::Now(cloud) => {
-                let options = options(args, clients, caches, cloud, readiness, metrics, stop);
+                let options = options(settings, clients, caches, cloud, readiness, metrics, stop);
                 supervisor.spawn(Stage::Deciding, task, controller::run(options));
             }
             Self::Later => {
                 // Reviews do not wait for the controller. A process without a webhook is not ready, so that a rollout
                 // to a configuration without a region stops.
                 readiness.set(Part::Watches, caches.is_some());
-                let events = PodEvents::start(&clients.general, &args.namespace);
+                let events = PodEvents::start(&clients.general, &settings.namespace);
                 let (ready, counted) = (readiness.clone(), metrics.clone());
                 supervisor.spawn(Stage::Deciding, task, async move {
                     let look = || Ec2::from_environment(counted.clone());
@@ -75,7 +83,7 @@ impl ControllerTask {
                         () = stop.cancelled() => return Ok(()),
                         cloud = region::wait(look, events) => cloud,
                     };
-                    let options = options(args, clients, None, cloud, &ready, &counted, stop);
+                    let options = options(settings, clients, None, cloud, &ready, &counted, stop);
                     controller::run(options).await
                 });
             }
@@ -84,7 +92,7 @@ impl ControllerTask {
 }
 
 fn options(
-    args: Args,
+    settings: Settings,
     clients: Clients,
     caches: Option<Caches>,
     cloud: Ec2,
@@ -99,18 +107,11 @@ fn options(
         cloud,
         metrics: metrics.clone(),
         stop,
-        namespace: args.namespace,
-        identity: identity(args.identity),
-        election: args.leader_elect.then_some(Timings {
-            duration: args.lease_duration,
-            renew_deadline: args.lease_renew_deadline,
-            retry_period: args.lease_retry_period,
-        }),
-        inventory_interval: args.inventory_interval,
-        budget: Budget {
-            burst: args.ec2_burst,
-            per_second: args.ec2_per_second,
-        },
+        namespace: settings.namespace,
+        identity: settings.identity,
+        election: settings.election,
+        inventory_interval: settings.inventory_interval,
+        budget: settings.budget,
         // After the controller has ended, the caches are not updated any more. Until the drain is over, the webhook
         // still uses them: the objects that a pod or a refusal depends on are always read again.
         observer: caches
