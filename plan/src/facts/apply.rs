@@ -13,9 +13,10 @@ mod subnets;
 
 use alloc::collections::BTreeSet;
 
-use crate::facts::{Affected, Fact, Facts, Kind};
+use crate::facts::{Affected, CallError, Fact, Facts, Kind};
 use crate::names::{BlockName, IpName, IpUid, ResourceVersion};
 use crate::objects::Block;
+use crate::step::Call;
 use crate::time::Instant;
 
 impl Facts {
@@ -114,18 +115,22 @@ impl Facts {
                 self.call_begun(name, &call, now);
                 Affected::Nothing
             }
-            Fact::Called {
-                ip: name,
-                call,
-                result,
-            } => {
-                let over = self.outage_ends(call.action(), &result, now);
-                let permitted = self.follow_denial(&name, call.action(), &result, now);
-                let affected = self.called(name, call, result, now).and(permitted);
-                if over { Affected::All } else { affected }
-            }
+            Fact::Called { ip, call, result } => self.call_ended(ip, call, result, now),
             answer => self.read(answer, begun, now),
         }
+    }
+
+    fn call_ended(
+        &mut self,
+        name: IpName,
+        call: Call,
+        result: Result<(), CallError>,
+        now: Instant,
+    ) -> Affected {
+        let over = self.outage_ends(call.action(), &result, now);
+        let permitted = self.follow_denial(&name, call.action(), &result, now);
+        let affected = self.called(name, call, result, now).and(permitted);
+        if over { Affected::All } else { affected }
     }
 
     /// True if an IP of this name and UID exists, as far as is known.

@@ -183,6 +183,18 @@ fn bind(sim: &mut Sim, pod: &str, node: &str) {
     });
 }
 
+fn reassign(sim: &mut Sim, ip: &str, on: bool) {
+    if sim.has_ip(ip) {
+        sim.change_spec(ip, |desired| {
+            desired.reassign = if on {
+                Reassign::Allow
+            } else {
+                Reassign::Refuse
+            };
+        });
+    }
+}
+
 /// Carries out an event, if it is possible.
 pub fn happen(sim: &mut Sim, event: &Event) {
     match *event {
@@ -236,17 +248,7 @@ pub fn happen(sim: &mut Sim, event: &Event) {
                 sim.edit(ip, text);
             }
         }
-        Event::Reassign(ip, on) => {
-            if sim.has_ip(ip) {
-                sim.change_spec(ip, |desired| {
-                    desired.reassign = if on {
-                        Reassign::Allow
-                    } else {
-                        Reassign::Refuse
-                    };
-                });
-            }
-        }
+        Event::Reassign(ip, on) => reassign(sim, ip, on),
         Event::IpIsDeleted(ip) => sim.delete_ip(ip),
         Event::IpComes(ip, text) => {
             if !sim.has_ip(ip) {

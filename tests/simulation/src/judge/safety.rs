@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use ec2_emulator::state::request::{Change, Wanted};
 use ec2_emulator::wire::Action;
-use serde_json::Value;
 
 use super::Case;
 use super::objects::{explains, ip_of, reports_attached, text};

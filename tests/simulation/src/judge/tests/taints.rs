@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ec2_emulator::state::id::InstanceId;
 use ec2_emulator::state::request::Change;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::*;
 
