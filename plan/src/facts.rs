@@ -41,7 +41,7 @@ pub(crate) use block_failures::BlockFailures;
 pub use bounds::Contradiction;
 use boxed_map::BoxedMap;
 pub(crate) use claims_begun::ClaimBegun;
-use denials::Denial;
+pub(crate) use denials::Denial;
 pub use fact::{CallError, Fact, Kind, WriteOutcome, Written};
 pub(crate) use failures::{Failures, HEALTHY_ATTACH};
 pub(crate) use immovable::Immovable;

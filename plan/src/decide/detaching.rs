@@ -1,5 +1,5 @@
 //! State Detaching: the claim ends when the detach is confirmed for every place that can have the address.
-//! Rules: R4.4, R4.45, R5.18.
+//! Rules: R4.4, R4.47, R5.18.
 
 use super::conditions::{Attachment, build};
 use super::trouble::{first_do, previous_full};

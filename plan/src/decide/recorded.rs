@@ -1,5 +1,5 @@
 //! State Recorded: checks whether the holder still wants the address, and whether it is still attached.
-//! Rules: R3.19, R3.22, R4.8, R4.26, R4.45, R5.9.
+//! Rules: R3.19, R3.22, R4.8, R4.26, R4.47, R5.9.
 
 use super::choose::Choice;
 use super::conditions::Attachment;

@@ -163,7 +163,7 @@ impl<'a> World<'a> {
         self.ip.take_from.as_ref() == Some(interface) && !self.kept_by(address, interface)
     }
 
-    /// Adds the finalizer, without which a deletion detaches nothing. A client can have removed it (R4.45).
+    /// Adds the finalizer, without which a deletion detaches nothing. A client can have removed it (R4.47).
     pub(crate) fn add_finalizer(&self) -> Next {
         if self.ip.finalizer || self.ip.deleting {
             return Next::Idle;

@@ -1,5 +1,5 @@
 //! After the deletion of an IP, nothing of it is left.
-//! Rules: R3.22, R4.7, R4.45, R5.20.
+//! Rules: R3.22, R4.7, R4.47, R5.20.
 
 use std::time::Duration;
 
