@@ -286,7 +286,7 @@ fn the_reference_has_every_reason_flag_field_and_metric() {
         .chain(counters)
         .filter_map(|rest| rest.trim_start().strip_prefix('"')?.split('"').next())
         .collect();
-    assert!(metrics.len() == 19, "{metrics:?}");
+    assert!(metrics.len() == 20, "{metrics:?}");
     for metric in metrics {
         let named = ["", "_total", "_info"].iter().any(|end| {
             ["`", "{"]

@@ -49,6 +49,8 @@ pub fn the_node_part_reports_what_it_programmed(backend: Backend) {
         "{said}"
     );
     assert!(said["status"]["heartbeatTime"].is_string(), "{said}");
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    assert_eq!(said["status"]["bootID"], boot.trim(), "{said}");
     let memory = std::fs::read_to_string(format!("/proc/{}/status", part.id())).unwrap();
     let memory: Vec<_> = memory
         .lines()
