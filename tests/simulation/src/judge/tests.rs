@@ -225,6 +225,7 @@ fn two_pods_with_a_true_gate_are_found() {
 fn a_pod_of_an_ip_that_is_gone_counts_for_its_address() {
     let mut end = claim(4, "one", "eni-1", true, none());
     end.request.verb = Verb::Delete;
+    "a person".clone_into(&mut end.request.user);
     let mut again = claim(5, "two", "eni-1", true, none());
     let outcome = again.outcome.as_mut().unwrap();
     let mut ip = Value::clone(&outcome.body);
