@@ -52,6 +52,8 @@ pub fn goal_reached(world: &World) -> Result<(), String> {
             }
             continue;
         }
+        // An edit waits while the new address is in use.
+        let is_edited = !ip["spec"]["address"].is_null() && ip["spec"]["address"] != address;
         let asking: Vec<&Value> = pods
             .iter()
             .map(|pod| &**pod)
@@ -66,7 +68,7 @@ pub fn goal_reached(world: &World) -> Result<(), String> {
             if ip["status"]["claimed"] == true {
                 return Err(format!("no pod asks for {}", shown()));
             }
-            if is_true(ip, "Attached") || !is_true(ip, "Reserved") {
+            if is_true(ip, "Attached") || !(is_edited || is_true(ip, "Reserved")) {
                 return Err(format!(
                     "the conditions are not those of a free IP: {}",
                     shown()
@@ -88,7 +90,11 @@ pub fn goal_reached(world: &World) -> Result<(), String> {
         if saying != [text(holder, "/metadata/name")] {
             return Err(format!("{saying:?} say True for {}", shown()));
         }
-        let kinds = ["Reserved", "Attached", "Ready"];
+        let kinds = if is_edited {
+            &["Attached"][..]
+        } else {
+            &["Reserved", "Attached", "Ready"]
+        };
         if !kinds.iter().all(|kind| is_true(ip, kind)) {
             return Err(format!("{kinds:?} are not all True: {}", shown()));
         }
