@@ -58,8 +58,14 @@ impl Facts {
                     outcome: error.outcome,
                     message: error.text.clone(),
                 };
-                self.denials.insert(key, denial);
-                Affected::Nothing
+                let told = |known: Denial| (known.outcome, known.message);
+                let text = (error.outcome, error.text.clone());
+                let subnet = key.1.clone();
+                if self.denials.insert(key, denial).map(told) == Some(text) {
+                    Affected::Nothing
+                } else {
+                    self.affected_by_subnet(&subnet)
+                }
             }
             // It says nothing about permissions.
             Err(error) if error.outcome.is_of_all() => Affected::Nothing,

@@ -23,8 +23,11 @@ impl SubnetFacts {
     pub(super) fn confirm_existence(&mut self, now: Instant) {
         self.unread = None;
         self.unread_for = None;
-        self.confirmed = true;
-        if self.failed_with == Some(Outcome::SubnetNotFound) {
+        let unproven = self.failed_with == Some(Outcome::SubnetNotFound);
+        // After a list with ENIs, an answer from before the empty list says nothing about it: the account can have
+        // changed.
+        self.confirmed |= unproven || self.inventory().is_none();
+        if unproven {
             self.failed = None;
             self.failed_with = None;
             self.want(now);
