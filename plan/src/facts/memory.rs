@@ -195,8 +195,14 @@ impl Memory {
         let recorded = |claim: Option<&Claim>| claim.is_some_and(Claim::recorded);
         let over = |claim: &Claim| claim.phase == ClaimPhase::Detaching;
         let ends = old.is_some_and(|old| !over(old)) && claim.is_none_or(over);
+        // A watch can show the end of a claim that it has never shown: of another leader, in a few milliseconds.
+        let of_other =
+            claim.is_some_and(|claim| over(claim) && old.map(|old| old.id) != Some(claim.id));
+        let unseen = of_other || claim.is_none_or(over) && is_somewhere_new(before, ip);
         if before.is_none() {
             self.ended_early = !ip.status.previous.is_empty();
+        } else if unseen {
+            self.ended_early = true;
         } else if ends {
             self.ended_early = !recorded(old) || now.since(self.claim_seen) <= LATE_CALL;
         }
@@ -214,7 +220,7 @@ impl Memory {
         }
         // After an edit and its revert, the address can be on an ENI again from which it was detached. A move need not
         // clear this: for the present address only a detach uses it, and a detach begins with empty sets.
-        if !same_address || ends {
+        if !same_address || ends || unseen {
             self.unassigned.clear();
             self.missing.clear();
         }
@@ -229,4 +235,15 @@ impl Memory {
         self.refused
             .retain(|_, refusals| now.since(refusals.last) <= KEEP_REFUSALS);
     }
+}
+
+/// True if `previous` has a place that the claim before did not have.
+fn is_somewhere_new(before: Option<&Ip>, ip: &Ip) -> bool {
+    before.is_some_and(|before| {
+        let target = before.status.claim.as_ref().and_then(Claim::target);
+        ip.status.previous.iter().any(|entry| {
+            let was_target = target.is_some_and(|target| target.place.interface == entry.interface);
+            !was_target && !before.status.previous.contains(entry)
+        })
+    })
 }

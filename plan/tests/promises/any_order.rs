@@ -279,6 +279,31 @@ fn two_claims_that_fail_do_not_follow_each_other_without_a_wait() {
     );
 }
 
+/// Found by the property test: the watch of the second leader showed the detach of a claim, and then that of the next one,
+/// but not the claim between. What it knew of the first detach does not count for the second.
+#[test]
+fn a_detach_of_a_claim_that_was_never_shown_asks_every_place() {
+    check_promises(
+        2,
+        &[
+            Event::Restart(0),
+            Event::PodComes("a", "n1", "partner", 1),
+            Event::Steps(0, 6),
+            Event::Relist(1),
+            Event::Wait(7919),
+            Event::Steps(1, 1),
+            Event::Wait(2074),
+            Event::PodComes("b", "n2", "partner", 0),
+            Event::PodEnds("a"),
+            Event::Steps(1, 5),
+            Event::Wait(5006),
+            Event::IpIsDeleted("partner"),
+            Event::Steps(0, 1),
+            Event::Steps(1, 4),
+        ],
+    );
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: cases(),

@@ -183,6 +183,14 @@ fn bind(sim: &mut Sim, pod: &str, node: &str) {
     });
 }
 
+/// Region and account are settings of a process.
+fn asks_elsewhere(sim: &mut Sim, so: bool) {
+    sim.ec2.elsewhere = so;
+    for controller in 0..sim.controllers.len() {
+        sim.restart(controller);
+    }
+}
+
 fn reassign(sim: &mut Sim, ip: &str, on: bool) {
     if sim.has_ip(ip) {
         sim.change_spec(ip, |desired| {
@@ -280,7 +288,7 @@ pub fn happen(sim: &mut Sim, event: &Event) {
         Event::Forbids(which) => sim.forbids = FORBIDDEN[which],
         Event::DescribeFails(so) => sim.describe_fails = so.then_some(Outcome::Unknown),
         Event::DescribeLags(seconds) => sim.ec2.lag = Duration::from_secs(seconds),
-        Event::AsksElsewhere(so) => sim.ec2.elsewhere = so,
+        Event::AsksElsewhere(so) => asks_elsewhere(sim, so),
         Event::Steps(c, count) => {
             for _ in 0..count {
                 let _ = sim.step(c % sim.controllers.len());
