@@ -74,6 +74,7 @@ fn a_replica_whose_lease_expired_while_it_resigned_keeps_the_next_one() {
         80_000,
     );
     assert!(first.leads(80_000));
+    assert_eq!(server.lease.unwrap().transitions, 2);
 }
 
 #[test]

@@ -88,8 +88,9 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_watch_over_a_half_open_connection_is_given_up_after_ten_seconds() {
         let (pods, begun) = (half_open(), Instant::now());
-        let started = pods.watch(&WatchParams::default(), "7").await;
-        let error = started.err().unwrap();
+        let params = WatchParams::default();
+        let started = timeout(Duration::from_mins(1), pods.watch(&params, "7")).await;
+        let error = started.unwrap().err().unwrap();
         assert!(format!("{error:?}").contains("Late"), "{error:?}");
         assert_eq!(begun.elapsed(), Duration::from_secs(10));
     }

@@ -68,12 +68,8 @@ pub fn goal_reached(world: &World) -> Result<(), String> {
             if ip["status"]["claimed"] == true {
                 return Err(format!("no pod asks for {}", shown()));
             }
-            if is_true(ip, "Attached") || !(is_edited || is_true(ip, "Reserved")) {
-                return Err(format!(
-                    "the conditions are not those of a free IP: {}",
-                    shown()
-                ));
-            }
+            conditions(ip, is_edited, false)
+                .map_err(|missing| format!("{missing}: {}", shown()))?;
             continue;
         }
         let holder = asking
@@ -90,14 +86,7 @@ pub fn goal_reached(world: &World) -> Result<(), String> {
         if saying != [text(holder, "/metadata/name")] {
             return Err(format!("{saying:?} say True for {}", shown()));
         }
-        let kinds = if is_edited {
-            &["Attached"][..]
-        } else {
-            &["Reserved", "Attached", "Ready"]
-        };
-        if !kinds.iter().all(|kind| is_true(ip, kind)) {
-            return Err(format!("{kinds:?} are not all True: {}", shown()));
-        }
+        conditions(ip, is_edited, true).map_err(|missing| format!("{missing}: {}", shown()))?;
         placed.insert(address.to_owned(), interface);
     }
     let there = world.cloud.look(|ec2| {
@@ -122,6 +111,18 @@ pub fn goal_reached(world: &World) -> Result<(), String> {
         return Err(format!("reserved is {left:?}, expected {reserved:?}"));
     }
     rolled_out(world)
+}
+
+/// Checks the conditions of an IP whose address a pod has, or none.
+fn conditions(ip: &Value, is_edited: bool, held: bool) -> Result<(), String> {
+    if is_true(ip, "Attached") != held {
+        return Err(format!("Attached must be {held}"));
+    }
+    // While an edit waits, both say why.
+    if !is_edited && !(is_true(ip, "Reserved") && (is_true(ip, "Ready") || !held)) {
+        return Err("Reserved and Ready must be True".to_owned());
+    }
+    Ok(())
 }
 
 /// Is the goal reached, and has no IP a previous place? (Two inventories prove that a place is empty.)
