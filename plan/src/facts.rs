@@ -71,7 +71,9 @@ use crate::names::{
     BlockName, DeploymentUid, InstanceId, InstanceType, InterfaceId, IpName, IpUid, NodeName,
     PodKey, PodUid, ReplicaSetUid, ResourceVersion, SubnetId,
 };
-use crate::objects::{Block, Claim, Ip, Node, Pod, ReplicaSet, Reservation, UnreadableIp};
+use crate::objects::{
+    Block, BlockSpec, Claim, DataPath, Ip, Node, Pod, ReplicaSet, Reservation, UnreadableIp,
+};
 use crate::outcome::Action;
 use crate::time::Instant;
 
@@ -247,6 +249,18 @@ impl Facts {
     pub(crate) fn pods_asking(&self, ip: &IpName) -> impl Iterator<Item = &PodSeen> {
         let pods = self.pods_of.of(ip);
         pods.filter_map(|uid| self.pods.get(uid))
+    }
+
+    /// The spec of the block in which the address of an IP is reserved. None: the block is gone or cannot be read.
+    pub(crate) fn spec_of(&self, ip: &Ip) -> Option<&BlockSpec> {
+        let block = self.blocks.get(ip.status.block.as_ref()?)?;
+        block.spec.as_ref().ok()
+    }
+
+    /// True if the block of the IP asks for the node part.
+    pub(crate) fn asks_for_node_part(&self, ip: &Ip) -> bool {
+        self.spec_of(ip)
+            .is_some_and(|spec| spec.data_path == DataPath::NodePart)
     }
 
     /// True if a block of this name is known.

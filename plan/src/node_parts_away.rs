@@ -6,7 +6,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use crate::facts::{AWAY, Facts, NodeReportSeen};
-use crate::objects::{DataPath, Ip, Node};
+use crate::objects::Node;
 use crate::reason::Reason;
 use crate::step::{Notice, Regarding};
 use crate::time::Instant;
@@ -39,16 +39,7 @@ impl Facts {
     }
 
     fn needs_node_part(&self, node: &Node) -> bool {
-        let asks = |ip: &Ip| {
-            let block = ip
-                .status
-                .block
-                .as_ref()
-                .and_then(|block| self.blocks.get(block));
-            let spec = block.and_then(|block| block.spec.as_ref().ok());
-            spec.is_some_and(|spec| spec.data_path == DataPath::NodePart)
-        };
         let mut here = self.claimed_on(node);
-        here.any(|(ip, claim)| claim.recorded() && asks(ip))
+        here.any(|(ip, claim)| claim.recorded() && self.asks_for_node_part(ip))
     }
 }

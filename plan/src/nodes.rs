@@ -161,10 +161,7 @@ impl Facts {
     /// The blocks with fast failover that have an address that is claimed for this machine.
     fn fast_blocks_on<'a>(&'a self, node: &'a Node) -> impl Iterator<Item = &'a BlockSpec> {
         let here = self.claimed_on(node);
-        let specs = here.filter_map(|(ip, _)| {
-            let block = self.blocks.get(ip.status.block.as_ref()?)?;
-            block.spec.as_ref().ok()
-        });
+        let specs = here.filter_map(|(ip, _)| self.spec_of(ip));
         specs.filter(|spec| spec.fast_failover)
     }
 

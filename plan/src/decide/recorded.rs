@@ -173,7 +173,7 @@ fn succeed_or_detach(world: &World<'_>, claim: &Claim, notices: &mut Notices) ->
             Choice::None(_) => {}
             take @ Choice::Take(_) => {
                 let next = take_over(world, take, notices);
-                // Nobody has the address, so the IP says too what the next pod waits for.
+                // No pod has the address, so the IP says too what the next pod waits for.
                 return match next {
                     Next::At(_) => unseen(world, Ok(()), notices),
                     step => step,

@@ -96,8 +96,8 @@ fn turn_of_another(world: &World<'_>, from: &InterfaceId) -> Option<(Trouble, In
     })
 }
 
-/// EC2 denies this action in the subnet of the block. What would leave the address nowhere, or its holder not ready until EC2 permits the action
-/// again, is not begun: the trouble, and when to try if no other address does.
+/// EC2 denies this action in the subnet of the block. What would leave the address nowhere, or its holder not ready
+/// until EC2 permits the action again, is not begun: the trouble, and when to try if no other address does.
 fn denied_lately(
     world: &World<'_>,
     action: Action,

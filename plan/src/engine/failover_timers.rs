@@ -6,7 +6,7 @@ use core::time::Duration;
 
 use crate::facts::Facts;
 use crate::names::{IpName, PodUid};
-use crate::objects::{Claim, DataPath, Ip};
+use crate::objects::{Claim, Ip};
 use crate::time::Instant;
 
 /// A failover that takes longer has no next pod, and is not measured.
@@ -162,7 +162,7 @@ impl FailoverTimer {
         let claim = ip.status.claim.as_ref();
         let next = claim.filter(|claim| claim.uid != self.loser && claim.target().is_some());
         let recorded = next.filter(|claim| claim.recorded());
-        let after_record = if facts.programs(ip) {
+        let after_record = if facts.asks_for_node_part(ip) {
             Part::Programming
         } else {
             Part::Total
@@ -182,12 +182,6 @@ impl FailoverTimer {
 }
 
 impl Facts {
-    fn programs(&self, ip: &Ip) -> bool {
-        let block = ip.status.block.as_ref();
-        let spec = block.and_then(|block| self.blocks.get(block)?.spec.as_ref().ok());
-        spec.is_some_and(|spec| spec.data_path == DataPath::NodePart)
-    }
-
     /// True if the pod is being deleted or gone.
     fn is_leaving(&self, uid: &PodUid) -> bool {
         let seen = self.pods.get(uid);

@@ -6,7 +6,7 @@ use alloc::collections::BTreeSet;
 
 use super::{Facts, NodeSeen};
 use crate::address::Address;
-use crate::names::{BlockName, InstanceId, InterfaceId, IpName, NodeName, SubnetId};
+use crate::names::{InstanceId, InterfaceId, IpName, NodeName, SubnetId};
 use crate::objects::{Block, ClaimPhase, Ip, Pod, Reservation};
 use crate::time::Instant;
 
@@ -154,14 +154,8 @@ impl Facts {
 
     /// The IPs in blocks of the subnet, and all IPs that do not have what they ask for yet.
     pub(super) fn affected_by_subnet(&self, id: &SubnetId) -> Affected {
-        let of_subnet = |block: &BlockName| {
-            let spec = self
-                .blocks
-                .get(block)
-                .and_then(|block| block.spec.as_ref().ok());
-            spec.is_some_and(|spec| &spec.subnet == id)
-        };
-        let concerns = |ip: &&Ip| ip.status.block.as_ref().is_some_and(of_subnet) || !settled(ip);
+        let of_subnet = |ip: &Ip| self.spec_of(ip).is_some_and(|spec| &spec.subnet == id);
+        let concerns = |ip: &&Ip| of_subnet(ip) || !settled(ip);
         Affected::Several(self.names_of(concerns))
     }
 
@@ -192,9 +186,7 @@ impl Facts {
 
     /// True if the IP is in a block of another subnet and has what it asks for.
     fn lies_elsewhere(&self, id: &SubnetId, ip: &Ip) -> bool {
-        let block = ip.status.block.as_ref().filter(|_| settled(ip));
-        let block = block.and_then(|name| self.blocks.get(name));
-        let spec = block.and_then(|block| block.spec.as_ref().ok());
+        let spec = self.spec_of(ip).filter(|_| settled(ip));
         spec.is_some_and(|spec| spec.subnet != *id)
     }
 

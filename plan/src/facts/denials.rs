@@ -39,7 +39,7 @@ impl Facts {
         self.denials.get(&(action, subnet.clone()))
     }
 
-    /// A call of this IP was answered. Returns the IPs of the subnet if a denial there ends.
+    /// A call of this IP was answered. Returns the IPs of the subnet if a denial there begins, changes or ends.
     pub(super) fn follow_denial(
         &mut self,
         name: &IpName,
@@ -50,34 +50,30 @@ impl Facts {
         let Some(subnet) = self.subnet_of(name) else {
             return Affected::Nothing;
         };
-        let key = (action, subnet);
-        match answer {
+        let key = (action, subnet.clone());
+        let changes = match answer {
             Err(error) if error.outcome.is_denial() => {
                 let denial = Denial {
                     last: now,
                     outcome: error.outcome,
                     message: error.text.clone(),
                 };
-                let told = |known: Denial| (known.outcome, known.message);
-                let text = (error.outcome, error.text.clone());
-                let subnet = key.1.clone();
-                if self.denials.insert(key, denial).map(told) == Some(text) {
-                    Affected::Nothing
-                } else {
-                    self.affected_by_subnet(&subnet)
-                }
+                let before = self.denials.insert(key, denial);
+                before.is_none_or(|it| it.outcome != error.outcome || it.message != error.text)
             }
             // It says nothing about permissions.
-            Err(error) if error.outcome.is_of_all() => Affected::Nothing,
-            _ => match self.denials.remove(&key) {
-                Some(_) => self.affected_by_subnet(&key.1),
-                None => Affected::Nothing,
-            },
+            Err(error) if error.outcome.is_of_all() => false,
+            _ => self.denials.remove(&key).is_some(),
+        };
+        if changes {
+            self.affected_by_subnet(&subnet)
+        } else {
+            Affected::Nothing
         }
     }
 
-    /// A claim was begun. If it leads to an Unassign before its Assign, EC2 denies Assign in its subnet, and nobody has
-    /// tried for long, it is the turn of this IP: the others there wait again.
+    /// A claim was begun. If it leads to an Unassign before its Assign, EC2 denies Assign in its subnet, and no address
+    /// has tried for long, it is the turn of this IP: the others there wait again.
     pub(super) fn turn_begun(&mut self, name: &IpName, address: Address, now: Instant) {
         let two_calls = self.ips.get(name).is_some_and(|ip| {
             let edited = ip.status.address != Some(address);

@@ -6,7 +6,6 @@ use alloc::string::String;
 use core::time::Duration;
 
 use super::failed_writes::shortened;
-
 use crate::backoff::{Backoff, FAILURES, QUESTIONS, REPETITIONS};
 use crate::facts::WriteOutcome;
 use crate::names::NodeName;

@@ -61,12 +61,11 @@ impl Outage {
 
     /// This IP takes its turn, or uses the turn that it took with its claim.
     fn take_turn(&mut self, name: IpName, turn: Turn, now: Instant) {
-        let before = self.turns.insert(name.clone(), turn);
-        if before == Some(Turn::Called) {
+        if self.turns.get(&name) == Some(&Turn::Called) {
             // All others that wait have tried too.
             self.turns.retain(|_, turn| *turn == Turn::Claimed);
-            self.turns.insert(name, turn);
         }
+        self.turns.insert(name, turn);
         self.next = now.plus(RETRY_INTERVAL);
     }
 }

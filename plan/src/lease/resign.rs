@@ -7,7 +7,7 @@ use super::intent::Intent;
 use super::{Election, LeaseStep, Record, Spec};
 use crate::time::Instant;
 
-/// After a release that nobody used, the process leads again, and does not resign for this time.
+/// After a release that no other replica used, the process leads again, and does not resign for this time.
 const STAYS: Duration = Duration::from_mins(10);
 
 /// How often a release that fails is tried again when the process ends.

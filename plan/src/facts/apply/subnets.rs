@@ -127,7 +127,6 @@ impl Facts {
 
     /// The subnet of the address of an IP.
     pub(crate) fn subnet_of(&self, name: &IpName) -> Option<SubnetId> {
-        let block = self.ips.get(name)?.status.block.as_ref()?;
-        Some(self.blocks.get(block)?.spec.as_ref().ok()?.subnet.clone())
+        Some(self.spec_of(self.ips.get(name)?)?.subnet.clone())
     }
 }
