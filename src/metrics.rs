@@ -17,7 +17,7 @@ use prometheus_client::registry::Registry;
 
 use register::{
     CALL_SECONDS, Histograms, Labels, Seconds, WAIT_SECONDS, build, changes_of_place, counter,
-    ec2_calls, failovers, family, node_parts_away, rejected,
+    ec2_calls, failovers, family, gauge, rejected,
 };
 
 /// The `Content-Type` of [`Metrics::encode`].
@@ -72,7 +72,6 @@ impl Metrics {
         let ec2_durations = Histograms::new_with_constructor(Seconds(&CALL_SECONDS));
         let admissions = Histograms::new_with_constructor(Seconds(&CALL_SECONDS));
         let certificate_expiry = Gauge::<f64, AtomicU64>::default();
-        let leader = Gauge::<i64>::default();
         let addresses = family(
             &mut registry,
             "addresses",
@@ -129,12 +128,16 @@ impl Metrics {
             "describe_lag_exceeded",
             "Addresses that an inventory does not show where EC2 confirmed them more than 10 s before",
         );
-        registry.register(
+        let leader = gauge(
+            &mut registry,
             "leader",
             "1 while this process holds the lease",
-            leader.clone(),
         );
-        let node_parts_away = node_parts_away(&mut registry);
+        let node_parts_away = gauge(
+            &mut registry,
+            "node_parts_away",
+            "Nodes with attached addresses of blocks with spec.node whose node part does not report any more",
+        );
         let brakes = family(
             &mut registry,
             "brake_engaged",

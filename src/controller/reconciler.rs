@@ -216,7 +216,6 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use aws_config::{BehaviorVersion, SdkConfig};
     use mooring_plan::buckets::Budget;
     use mooring_plan::engine::Effect;
     use mooring_plan::facts::Settings;
@@ -227,23 +226,12 @@ mod tests {
     use tokio_util::task::TaskTracker;
 
     use super::{Effects, Events, Parts, Reconciler};
-    use crate::cloud::ec2::Ec2;
-    use crate::controller::apis::Apis;
-    use crate::controller::clock::Clock;
     use crate::fake_api::{api_server, failure};
-    use crate::metrics::Metrics;
 
     /// A reconciler whose API server has no object.
     fn reconciler(requests: TaskTracker) -> Reconciler {
-        let metrics = Metrics::new();
-        let client = api_server(|_, _, _| failure(404));
-        let unconfigured = SdkConfig::builder().behavior_version(BehaviorVersion::latest());
-        let effects = Effects {
-            apis: Apis::new(client),
-            cloud: Ec2::new(&unconfigured.build(), metrics.clone()),
-            clock: Clock::start(),
-            metrics: metrics.clone(),
-        };
+        let effects = Effects::of_client(api_server(|_, _, _| failure(404)));
+        let metrics = effects.metrics.clone();
         Reconciler::new(Parts {
             effects,
             facts: mpsc::channel(1).1,

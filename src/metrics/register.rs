@@ -103,17 +103,14 @@ pub(super) fn counter(registry: &mut Registry, name: &str, help: &str) -> Counte
     counter
 }
 
-/// A family of metrics with labels.
-pub(super) fn node_parts_away(registry: &mut Registry) -> Gauge {
-    let away = Gauge::default();
-    registry.register(
-        "node_parts_away",
-        "Nodes with attached addresses of blocks with spec.node whose node part does not report any more",
-        away.clone(),
-    );
-    away
+/// A gauge without labels.
+pub(super) fn gauge(registry: &mut Registry, name: &str, help: &str) -> Gauge {
+    let gauge = Gauge::default();
+    registry.register(name, help, gauge.clone());
+    gauge
 }
 
+/// A family of metrics with labels.
 pub(super) fn family<const N: usize, M>(
     registry: &mut Registry,
     name: &str,

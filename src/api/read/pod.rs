@@ -149,8 +149,8 @@ fn read(object: &DynamicObject) -> Result<Pod, Problem> {
         },
         controller: controller(meta).map(|owner| {
             let uid = owner.uid.as_str();
-            // The name is text of whoever creates the pod, and becomes a part of the path by which the `ReplicaSet` is
-            // read.
+            // The user who creates the pod chooses the name, and it becomes a part of the path by which the `ReplicaSet`
+            // is read.
             if is_workload(owner, "ReplicaSet") && is_dns_name(&owner.name) {
                 Controller::ReplicaSet(owner.name.clone(), ReplicaSetUid::from(uid))
             } else {

@@ -154,7 +154,6 @@ impl Effects {
 
 #[cfg(test)]
 mod tests {
-    use aws_config::{BehaviorVersion, SdkConfig};
     use axum::http::Method;
     use mooring_plan::facts::{Fact, WriteOutcome};
     use mooring_plan::names::{BlockName, NodeName};
@@ -162,28 +161,17 @@ mod tests {
     use serde_json::json;
 
     use super::Effects;
-    use crate::cloud::ec2::Ec2;
-    use crate::controller::apis::Apis;
-    use crate::controller::clock::Clock;
     use crate::fake_api::{api_server, failure};
-    use crate::metrics::Metrics;
 
     /// The API server has each Node, and answers a change of it with this code.
     fn effects(code: u16) -> Effects {
-        let metrics = Metrics::new();
         let node = json!({"apiVersion": "v1", "kind": "Node",
             "metadata": {"name": "n1", "uid": "uid-1", "resourceVersion": "7"}});
         let client = api_server(move |method, _, _| match (method, code) {
             (&Method::GET, _) | (_, 200) => (200, node.clone()),
             _ => failure(code),
         });
-        let unconfigured = SdkConfig::builder().behavior_version(BehaviorVersion::latest());
-        Effects {
-            apis: Apis::new(client),
-            cloud: Ec2::new(&unconfigured.build(), metrics.clone()),
-            clock: Clock::start(),
-            metrics,
-        }
+        Effects::of_client(client)
     }
 
     #[tokio::test]

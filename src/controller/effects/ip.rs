@@ -117,18 +117,13 @@ impl Effects {
 
 #[cfg(test)]
 mod tests {
-    use aws_config::{BehaviorVersion, SdkConfig};
     use axum::http::Method;
     use kube::api::DynamicObject;
     use mooring_plan::names::{IpName, ResourceVersion};
     use serde_json::{Value, json};
 
     use super::{Effects, PatchOutcome, names};
-    use crate::cloud::ec2::Ec2;
-    use crate::controller::apis::Apis;
-    use crate::controller::clock::Clock;
     use crate::fake_api::{api_server, failure};
-    use crate::metrics::Metrics;
 
     fn partner() -> Value {
         json!({
@@ -144,14 +139,7 @@ mod tests {
             Method::GET => (200, partner()),
             _ => failure(422),
         });
-        let metrics = Metrics::new();
-        let unconfigured = SdkConfig::builder().behavior_version(BehaviorVersion::latest());
-        let effects = Effects {
-            apis: Apis::new(client),
-            cloud: Ec2::new(&unconfigured.build(), metrics.clone()),
-            clock: Clock::start(),
-            metrics,
-        };
+        let effects = Effects::of_client(client);
         let seen: DynamicObject = serde_json::from_value(partner()).unwrap();
         effects.apis.latest().see(&seen);
         let (name, version) = (IpName::from("partner"), ResourceVersion(7));

@@ -35,6 +35,23 @@ pub(super) struct Effects {
     pub(super) metrics: Metrics,
 }
 
+#[cfg(test)]
+impl Effects {
+    /// Effects with this client of the API server, and with an EC2 client without a configuration.
+    pub(super) fn of_client(client: kube::Client) -> Self {
+        let unconfigured = aws_config::SdkConfig::builder()
+            .behavior_version(aws_config::BehaviorVersion::latest())
+            .build();
+        let metrics = Metrics::new();
+        Self {
+            apis: Apis::new(client),
+            cloud: Ec2::new(&unconfigured, metrics.clone()),
+            clock: Clock::start(),
+            metrics,
+        }
+    }
+}
+
 impl Effects {
     /// Carries out a write for an IP. `moved` says whether a Record is for another place than before.
     pub(super) async fn write(&self, ip: &IpName, write: Write, moved: Moved) -> Completion {
