@@ -67,10 +67,5 @@ async fn a_lease_is_valid_while_it_is_renewed_whatever_its_timestamps(scene: &Sc
             .eventually(sentence, SOON, async || leads(&mooring).await == leading)
             .await;
     }
-    let node = scene.node("a").await;
-    let block = scene.block().await;
-    scene.expect_labelled(&node.name, &block).await;
-    let ip = scene.ip("web", 10).await;
-    scene.pod("web", &ip).await;
-    scene.expect_attached(&ip, "web").await;
+    scene.attached_pod().await;
 }

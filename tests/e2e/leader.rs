@@ -29,15 +29,22 @@ async fn replica(scene: &Scene) -> Arc<Mooring> {
     scene.mooring_with(options).await
 }
 
+/// Whether the holder in the Lease is as expected; empty: no replica holds it. Else the spec of the Lease.
+async fn held(scene: &Scene, expected: impl Fn(&str) -> bool) -> Result<String, String> {
+    let lease = scene.get("Lease", "mooring").await.ok_or("no Lease")?;
+    let holder = lease["spec"]["holderIdentity"].as_str().unwrap_or_default();
+    if expected(holder) {
+        Ok(holder.to_owned())
+    } else {
+        Err(lease["spec"].to_string())
+    }
+}
+
 /// Waits for a holder of the Lease other than `not`, and returns it.
 async fn holder(scene: &Scene, not: &str) -> String {
     scene
         .eventually("another replica holds the Lease", SOON, async || {
-            let lease = scene.get("Lease", "mooring").await.ok_or("no Lease")?;
-            match lease["spec"]["holderIdentity"].as_str() {
-                Some(holder) if !holder.is_empty() && holder != not => Ok(holder.to_owned()),
-                _ => Err(lease["spec"].to_string()),
-            }
+            held(scene, |holder| !holder.is_empty() && holder != not).await
         })
         .await
 }
@@ -122,11 +129,7 @@ async fn on_sigterm_with_a_call_in_flight_the_lease_is_released_after_the_call(s
     let call = Duration::from_secs(3);
     scene
         .remains("the Lease is kept during the call", call, async || {
-            let lease = scene.get("Lease", "mooring").await.ok_or("no Lease")?;
-            match lease["spec"]["holderIdentity"].as_str() {
-                Some(holder) if holder.starts_with(first.identity()) => Ok(()),
-                _ => Err(lease["spec"].to_string()),
-            }
+            held(scene, |holder| holder.starts_with(first.identity())).await
         })
         .await;
     expect_given_back(scene).await;
@@ -194,13 +197,7 @@ async fn versions(scene: &Scene, ip: &Ip) -> (String, String) {
 async fn expect_given_back(scene: &Scene) {
     scene
         .eventually("no replica holds the Lease", SOON, async || {
-            let lease = scene.get("Lease", "mooring").await.ok_or("no Lease")?;
-            let holder = lease["spec"]["holderIdentity"].as_str().unwrap_or_default();
-            if holder.is_empty() {
-                Ok(())
-            } else {
-                Err(lease["spec"].to_string())
-            }
+            held(scene, str::is_empty).await
         })
         .await;
 }

@@ -10,12 +10,7 @@ scenes![
 
 async fn a_restart_of_the_api_server_detaches_nothing(scene: &Scene) {
     let mooring = scene.mooring().await;
-    let node = scene.node("a").await;
-    let block = scene.block().await;
-    scene.expect_labelled(&node.name, &block).await;
-    let ip = scene.ip("web", 10).await;
-    scene.pod("web", &ip).await;
-    scene.expect_attached(&ip, "web").await;
+    let ip = scene.attached_pod().await;
     scene.rights_were_away.store(true, Ordering::Relaxed);
     scene.cluster().process("kube-apiserver").restart();
     scene

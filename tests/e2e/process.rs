@@ -171,19 +171,14 @@ async fn without_a_region_a_replica_answers_reviews_and_another_one_leads(scene:
     let without = scene.mooring_with(options).await;
     expect_ready(scene, &without, 200).await;
     expect_own_event(scene, "RegionMissing").await;
-    let pod = scene.pod_asking("no-region", "nobody", &json!({}));
-    scene.would_create(&pod).await.rejected(&["nobody"]);
+    let pod = scene.pod_asking("no-region", "missing", &json!({}));
+    scene.would_create(&pod).await.rejected(&["missing"]);
     assert!(
         scene.get("Lease", "mooring").await.is_none(),
         "it has taken the Lease"
     );
     scene.mooring().await;
-    let node = scene.node("a").await;
-    let block = scene.block().await;
-    scene.expect_labelled(&node.name, &block).await;
-    let ip = scene.ip("web", 10).await;
-    scene.pod("web", &ip).await;
-    scene.expect_attached(&ip, "web").await;
+    scene.attached_pod().await;
     let log = without.log();
     assert!(!log.contains("starting the controller"), "{log}");
 }

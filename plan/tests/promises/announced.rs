@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use mooring_plan::cloud::Reassign;
-use mooring_plan::facts::WriteOutcome;
 use mooring_plan::objects::Ip;
 use mooring_plan::reason::Reason;
-use mooring_plan::step::{Regarding, StatusWrite, Write};
+use mooring_plan::step::Regarding;
 
-use crate::paced::{Paced, address, ip};
+use crate::paced::{Paced, address, ip, no_record};
 
 /// The objects and messages of the Events with this reason.
 fn told(world: &Paced, reason: Reason) -> Vec<(String, String)> {
@@ -114,16 +113,7 @@ fn a_reservation_that_is_let_go_is_told_with_its_address() {
 fn a_write_that_is_refused_is_told_as_nothing_done() {
     let mut world = Paced::new(1, 1, Reassign::Refuse);
     world.pod("db", 0, 0);
-    world.refuses = |write| {
-        let Write::Status {
-            change: StatusWrite::Record,
-            ..
-        } = write
-        else {
-            return None;
-        };
-        Some(WriteOutcome::Refused(String::from("no")))
-    };
+    world.refuses = no_record;
     world.run(Duration::from_secs(20));
     assert_eq!(world.sent.len(), 1);
     assert_eq!(subjects(&world, Reason::Attached), [""; 0]);

@@ -6,15 +6,14 @@ use std::time::Duration;
 use mooring_plan::buckets::Budget;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::engine::{Event, FailoverPart, Report};
-use mooring_plan::facts::{CallError, WriteOutcome};
+use mooring_plan::facts::CallError;
 use mooring_plan::lease::Leadership;
 use mooring_plan::names::BlockName;
 use mooring_plan::outcome::{Action, Outcome};
-use mooring_plan::step::{StatusWrite, Write};
 use mooring_plan::time::Instant;
 use mooring_world::engine::leadership;
 
-use crate::paced::Paced;
+use crate::paced::{Paced, no_record};
 
 const MINUTE: Duration = Duration::from_mins(1);
 
@@ -96,16 +95,7 @@ fn an_attach_is_measured_from_its_claim_to_its_record() {
 #[test]
 fn a_claim_that_was_given_up_is_not_part_of_the_next_ones_time() {
     let mut world = Paced::new(2, 1, Reassign::Refuse);
-    world.refuses = |write| {
-        let Write::Status {
-            change: StatusWrite::Record,
-            ..
-        } = write
-        else {
-            return None;
-        };
-        Some(WriteOutcome::Refused(String::from("no")))
-    };
+    world.refuses = no_record;
     world.pod("db", 0, 0);
     world.run(Duration::from_secs(20));
     world.ends("db");
@@ -281,16 +271,7 @@ fn a_former_leader_measures_no_failover() {
 #[test]
 fn a_claim_from_an_earlier_lead_is_not_measured() {
     let mut world = Paced::new(1, 1, Reassign::Refuse);
-    world.refuses = |write| {
-        let Write::Status {
-            change: StatusWrite::Record,
-            ..
-        } = write
-        else {
-            return None;
-        };
-        Some(WriteOutcome::Refused(String::from("no")))
-    };
+    world.refuses = no_record;
     world.pod("db", 0, 0);
     world.run(Duration::from_secs(20));
     leads(&mut world, false);

@@ -12,7 +12,7 @@ use mooring_plan::facts::{CallError, Settings, WriteOutcome};
 use mooring_plan::names::{BlockName, InstanceId, InterfaceId, IpName, NodeName};
 use mooring_plan::objects::{Block, DesiredIp};
 use mooring_plan::outcome::Outcome;
-use mooring_plan::step::{BlockStep, CallGroup, NodeStep, Notice, Write};
+use mooring_plan::step::{BlockStep, CallGroup, NodeStep, Notice, StatusWrite, Write};
 use mooring_plan::time::Instant;
 use mooring_world::cloud::Cloud;
 use mooring_world::engine::leadership;
@@ -113,6 +113,18 @@ pub fn ip(number: usize) -> IpName {
 
 pub fn address(number: usize) -> Address {
     address_after("203.0.113.0", u32::try_from(number).unwrap())
+}
+
+/// For [`Paced::refuses`]: the API server refuses each Record.
+pub fn no_record(write: &Write) -> Option<WriteOutcome> {
+    let record = matches!(
+        write,
+        Write::Status {
+            change: StatusWrite::Record,
+            ..
+        }
+    );
+    record.then(|| WriteOutcome::Refused("no".to_owned()))
 }
 
 impl Paced {

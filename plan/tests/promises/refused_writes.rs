@@ -129,7 +129,7 @@ fn a_free_ip_keeps_its_present_address_while_the_step_of_an_edit_fails() {
     let failing: [Failing; 2] = [
         |sim| sim.refuses = |write| matches!(write, Write::Reserve { .. }),
         |sim| {
-            // Another manager has the new address, and nobody can say who.
+            // Another manager has the new address, and its object cannot be read.
             let held = reservation_of_others("service", address(NEW), None);
             sim.kube.reservations.insert(held.address, held);
             sim.unread = |read| matches!(read, Read::Reservation(_));

@@ -172,7 +172,7 @@ fn each_denied_rollout_is_claimed_only_for_its_own_try() {
 }
 
 #[test]
-fn a_claim_that_is_never_written_keeps_nobody_from_trying() {
+fn a_claim_that_is_never_written_keeps_no_address_from_trying() {
     let mut world = denied_beside(2);
     world.refuses = |write| {
         let Write::Status {

@@ -53,6 +53,15 @@ fn write(
     }
 }
 
+/// Changes the answer of a write.
+fn with(mut entry: Entry, pointer: &str, value: Value) -> Entry {
+    let outcome = entry.outcome.as_mut().unwrap();
+    let mut body = Value::clone(&outcome.body);
+    *body.pointer_mut(pointer).unwrap() = value;
+    outcome.body = Arc::new(body);
+    entry
+}
+
 fn guarded() -> Value {
     json!({"metadata": {"uid": "u", "resourceVersion": "1"}})
 }
@@ -132,8 +141,8 @@ fn judged(history: &[Entry], calls: &[Call]) -> Result<Seen, String> {
     judged_by(history, calls, &rightly(history))
 }
 
-fn judged_by(history: &[Entry], calls: &[Call], decided: &[Decided]) -> Result<Seen, String> {
-    let case = Case {
+fn case<'a>(history: &'a [Entry], calls: &'a [Call], decided: &'a [Decided]) -> Case<'a> {
+    Case {
         history,
         calls,
         decided,
@@ -143,7 +152,11 @@ fn judged_by(history: &[Entry], calls: &[Call], decided: &[Decided]) -> Result<S
         restored: &[],
         within_bounds: true,
         news_within: Some(Duration::from_secs(5)),
-    };
+    }
+}
+
+fn judged_by(history: &[Entry], calls: &[Call], decided: &[Decided]) -> Result<Seen, String> {
+    let case = case(history, calls, decided);
     judge(&case).map_err(|broken| broken.sentence)
 }
 
@@ -226,16 +239,10 @@ fn a_pod_of_an_ip_that_is_gone_counts_for_its_address() {
     let mut end = claim(4, "one", "eni-1", true, none());
     end.request.verb = Verb::Delete;
     "a person".clone_into(&mut end.request.user);
-    let mut again = claim(5, "two", "eni-1", true, none());
-    let outcome = again.outcome.as_mut().unwrap();
-    let mut ip = Value::clone(&outcome.body);
-    ip["metadata"]["uid"] = json!("again");
-    outcome.body = Arc::new(ip);
-    let mut other = pod(6, "two", true);
-    let outcome = other.outcome.as_mut().unwrap();
-    let mut body = Value::clone(&outcome.body);
-    body["metadata"]["annotations"]["ip.wgtwo.com/ip-uid"] = json!("again");
-    outcome.body = Arc::new(body);
+    let again = claim(5, "two", "eni-1", true, none());
+    let again = with(again, "/metadata/uid", json!("again"));
+    let annotation = "/metadata/annotations/ip.wgtwo.com~1ip-uid";
+    let other = with(pod(6, "two", true), annotation, json!("again"));
     let history = [
         claim(2, "one", "eni-1", true, none()),
         pod(3, "one", true),
@@ -310,11 +317,8 @@ fn an_address_that_is_taken_from_a_foreign_interface_is_found() {
 
 #[test]
 fn a_reassigning_call_that_its_ip_does_not_allow_is_found() {
-    let mut claim = claim(3, "one", "eni-1", false, none());
-    let outcome = claim.outcome.as_mut().unwrap();
-    let mut ip = Value::clone(&outcome.body);
-    ip["spec"]["reassign"] = json!(false);
-    outcome.body = Arc::new(ip);
+    let claim = claim(3, "one", "eni-1", false, none());
+    let claim = with(claim, "/spec/reassign", json!(false));
     let history = [node(), pod(2, "one", false), claim];
     found(&history, &[assign(3, "eni-1", None)], "S4");
 }

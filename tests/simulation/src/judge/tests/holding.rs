@@ -4,15 +4,6 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Changes the answer of a write.
-fn with(mut entry: Entry, pointer: &str, value: Value) -> Entry {
-    let outcome = entry.outcome.as_mut().unwrap();
-    let mut body = Value::clone(&outcome.body);
-    *body.pointer_mut(pointer).unwrap() = value;
-    outcome.body = Arc::new(body);
-    entry
-}
-
 fn asking(version: u64, uid: &str) -> Entry {
     let annotations = json!({"ip.wgtwo.com/ip": "web", "ip.wgtwo.com/ip-uid": "ip"});
     with(

@@ -43,16 +43,11 @@ fn verdict(history: &[Entry], started: Option<u64>) -> String {
     let ids = || BTreeSet::from([INSTANCE]);
     let mut foreign = vec![(moment(1), Change::StopInstances(ids()))];
     foreign.extend(started.map(|at| (moment(at), Change::StartInstances(ids()))));
+    let decided = rightly(history);
     let case = Case {
-        history,
-        calls: &[],
-        decided: &rightly(history),
         foreign: &foreign,
-        one_at_a_time: true,
-        interval: Duration::from_secs(10),
-        restored: &[],
-        within_bounds: true,
         news_within: None,
+        ..case(history, &[], &decided)
     };
     judge(&case).expect_err("no gate was opened").sentence
 }
