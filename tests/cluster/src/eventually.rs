@@ -39,7 +39,25 @@ impl<T, E: Debug> Probe for Result<T, E> {
     }
 }
 
-const INTERVAL: Duration = Duration::from_millis(50);
+/// The pauses between looks: short at first, and never long. Each look costs the API server a request, and most waits
+/// either end at once or are for a time of Kubernetes.
+pub struct Pauses(Duration);
+
+const FIRST: Duration = Duration::from_millis(50);
+const LONGEST: Duration = Duration::from_millis(250);
+
+impl Pauses {
+    /// Before the first look.
+    pub const fn start() -> Self {
+        Self(FIRST)
+    }
+
+    /// Waits for the next pause.
+    pub async fn next(&mut self) {
+        tokio::time::sleep(self.0).await;
+        self.0 = (self.0 * 3 / 2).min(LONGEST);
+    }
+}
 
 /// Waits until `look` succeeds. After `limit`, returns the last state.
 ///
@@ -49,12 +67,12 @@ pub async fn wait<P: Probe, F: Future<Output = P>>(
     limit: Duration,
     mut look: impl FnMut() -> F,
 ) -> Result<P::Value, String> {
-    let begin = Instant::now();
+    let (begin, mut pauses) = (Instant::now(), Pauses::start());
     loop {
         match look().await.outcome() {
             Ok(value) => return Ok(value),
             Err(seen) if begin.elapsed() >= limit => return Err(seen),
-            Err(_) => tokio::time::sleep(INTERVAL).await,
+            Err(_) => pauses.next().await,
         }
     }
 }
@@ -92,7 +110,7 @@ pub async fn remains<P: Probe, F: Future<Output = P>>(
     period: Duration,
     mut look: impl FnMut() -> F,
 ) {
-    let begin = Instant::now();
+    let (begin, mut pauses) = (Instant::now(), Pauses::start());
     while begin.elapsed() < period {
         if let Err(seen) = look().await.outcome() {
             panic!(
@@ -100,7 +118,7 @@ pub async fn remains<P: Probe, F: Future<Output = P>>(
                 begin.elapsed()
             );
         }
-        tokio::time::sleep(INTERVAL).await;
+        pauses.next().await;
     }
 }
 

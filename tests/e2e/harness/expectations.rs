@@ -3,7 +3,9 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use mooring_cluster::{Probe, tell_if_close};
+use kube::Api;
+use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams};
+use mooring_cluster::{Pauses, Probe, tell_if_close};
 use serde_json::Value;
 
 use crate::harness::scene::{Ip, SOON, Scene};
@@ -27,7 +29,7 @@ impl Scene {
         limit: Duration,
         mut look: impl AsyncFnMut() -> P,
     ) -> P::Value {
-        let begin = std::time::Instant::now();
+        let (begin, mut pauses) = (std::time::Instant::now(), Pauses::start());
         loop {
             match look().await.outcome() {
                 Ok(value) => {
@@ -37,7 +39,7 @@ impl Scene {
                 Err(seen) if begin.elapsed() >= limit => {
                     panic!("not within {limit:?}: {sentence}\nlast seen: {seen}")
                 }
-                Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+                Err(_) => pauses.next().await,
             }
         }
     }
@@ -50,7 +52,7 @@ impl Scene {
         period: Duration,
         mut look: impl AsyncFnMut() -> P,
     ) {
-        let begin = std::time::Instant::now();
+        let (begin, mut pauses) = (std::time::Instant::now(), Pauses::start());
         while begin.elapsed() < period {
             if let Err(seen) = look().await.outcome() {
                 panic!(
@@ -58,7 +60,7 @@ impl Scene {
                     begin.elapsed()
                 );
             }
-            tokio::time::sleep(Duration::from_millis(100)).await;
+            pauses.next().await;
         }
     }
 
@@ -218,8 +220,7 @@ impl Scene {
     ) -> String {
         let sentence = format!("an Event {reason} of {object} that names {words:?}");
         self.eventually(&sentence, limit, async || {
-            let mut events = self.events().await;
-            events.retain(|event| event["involvedObject"]["name"] == object);
+            let events = self.events_of(object).await;
             let found = events.iter().find_map(|event| {
                 let message = event["message"].as_str().unwrap_or_default();
                 let named = words.iter().all(|word| message.contains(word));
@@ -233,22 +234,30 @@ impl Scene {
         .await
     }
 
+    /// The Events of an object in the namespace of the scene, or of a cluster-scoped object.
+    async fn events_of(&self, object: &str) -> Vec<Value> {
+        let of_object = ListParams::default().fields(&format!("involvedObject.name={object}"));
+        self.events_with(&of_object).await
+    }
+
     /// The Events of the namespace of the scene, and of cluster-scoped objects (they are in `default`).
     pub async fn events(&self) -> Vec<Value> {
-        let mut events = self.list("Event").await;
-        let resource =
-            kube::api::ApiResource::from_gvk(&kube::api::GroupVersionKind::gvk("", "v1", "Event"));
-        let others: kube::Api<kube::api::DynamicObject> =
-            kube::Api::namespaced_with(self.client.clone(), "default", &resource);
-        let list = others
-            .list(&kube::api::ListParams::default())
-            .await
-            .expect("Events can be listed");
-        events.extend(
-            list.items
-                .into_iter()
-                .map(|event| serde_json::to_value(event).expect("JSON")),
-        );
+        self.events_with(&ListParams::default()).await
+    }
+
+    async fn events_with(&self, selected: &ListParams) -> Vec<Value> {
+        let mut events = Vec::new();
+        for namespace in [&self.name, "default"] {
+            let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Event"));
+            let api: Api<DynamicObject> =
+                Api::namespaced_with(self.client.clone(), namespace, &resource);
+            let list = api.list(selected).await.expect("Events can be listed");
+            events.extend(
+                list.items
+                    .into_iter()
+                    .map(|event| serde_json::to_value(event).expect("JSON")),
+            );
+        }
         events
     }
 
