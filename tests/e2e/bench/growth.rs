@@ -119,6 +119,7 @@ pub async fn grown(bench: &mut Bench<'_>, attached: usize) {
     let goal = match attached {
         500 => "22 / 22 MiB",
         1_000 => "25 / 25 MiB",
+        5_000 => "50 / 50 MiB",
         10_000 => "80 / 80 MiB",
         _ => "",
     };

@@ -132,6 +132,15 @@ async fn figures_of_a_cluster(scene: &Scene, extent: Extent) {
         large(bench, &progress).await;
     }
     growth::expect_linear();
+    figures::Figure::new("length", "all phases of the benchmark")
+        .goal(match extent {
+            Extent::Full => "25 min",
+            Extent::Quick => "3 min",
+        })
+        .is(format!(
+            "{:.1} min",
+            progress.0.elapsed().as_secs_f64() / 60.0
+        ));
     figures::end();
 }
 

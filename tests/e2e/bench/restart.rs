@@ -38,6 +38,17 @@ pub async fn restart(bench: &mut Bench<'_>, attached: usize) -> f64 {
         )
     });
     let interfaces = counted.lists_of_interfaces;
+    // The sizes above 1,000 follow the failover, which has a subnet of its own.
+    let subnets = if attached > 1_000 { 2 } else { 1 };
+    expect(
+        counted.describes == 3 * subnets && interfaces == subnets,
+        || {
+            format!(
+                "a restart with {subnets} subnets has {} describes, {interfaces} of interfaces",
+                counted.describes
+            )
+        },
+    );
     let others = if attached == 500 {
         ("30 / 11", "1,504 / 1,501")
     } else {

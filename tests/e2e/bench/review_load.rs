@@ -70,10 +70,10 @@ pub async fn webhook(bench: &Bench<'_>, extent: Extent) {
             let ratio = ratio.map_or_else(String::new, |ratio| {
                 format!(", {ratio:.1} x the null handler")
             });
-            let goal = if load.key == "null" || connections == 1 {
-                ""
-            } else {
-                "6,000/s, 3 x"
+            let goal = match (load.key, connections) {
+                ("null", _) => "",
+                (_, 1) => "3 x",
+                _ => "6,000/s, 3 x",
             };
             Figure::new(
                 &format!("webhook-{}-{connections}", load.key),
