@@ -16,8 +16,8 @@ use crate::supervise::BoxError;
 /// another half-open connection from the pool.
 const WATCH_START: Duration = Duration::from_secs(10);
 
-/// A client that gives up a request for a watch whose answer does not begin in time. All other requests are limited by
-/// their callers.
+/// A client that gives up a request for a watch whose answer does not begin in time. The list before a watch ends with
+/// the connection (`READ_TIMEOUT`), and all other requests are limited by their callers.
 #[derive(Clone, Debug)]
 pub(super) struct WatchStart<S>(pub(super) S);
 

@@ -72,8 +72,8 @@ impl ControllerTask {
                 supervisor.spawn(Stage::Deciding, task, controller::run(options));
             }
             Self::Later => {
-                // Reviews do not wait for the controller. A process without a webhook is not ready, so that a rollout
-                // to a configuration without a region stops.
+                // Reviews do not wait for the controller, so a rollout of the default Deployment to a configuration without
+                // a region is completed, and then none leads. One of a process without a webhook stops.
                 readiness.set(Part::Watches, caches.is_some());
                 let events = PodEvents::start(&clients.general, &settings.namespace);
                 let (ready, counted) = (readiness.clone(), metrics.clone());
