@@ -17,6 +17,9 @@ use tokio_util::task::AbortOnDropHandle;
 /// reached would look like an EC2 that does not answer.
 const CREDENTIALS_TIMEOUT: Duration = Duration::from_millis(1500);
 
+/// The same if the provider has earlier credentials: EC2 needs most of the time of the attempt.
+const FALLBACK_AFTER: Duration = Duration::from_millis(300);
+
 /// A load counts for this time after its begin, which is about the limit of the SDK. Later it is begun again: it can
 /// wait for a dead connection, or its credentials can have expired.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(20);
@@ -40,15 +43,17 @@ impl ResolveCachedIdentity for InTime {
         let cached = self
             .cache
             .resolve_cached_identity(resolver, components, config);
+        // The shared types of the SDK do not pass the question on: ask the provider itself.
+        let provider = self.provider.as_ref().map(AsRef::as_ref);
+        let earlier = provider.and_then(ProvideCredentials::fallback_on_interrupt);
         IdentityFuture::new(async move {
-            if let Ok(identity) = tokio::time::timeout(CREDENTIALS_TIMEOUT, cached).await {
-                return identity;
-            }
-            // The shared types of the SDK do not pass the question on: ask the provider itself.
-            let provider = self.provider.as_ref().map(AsRef::as_ref);
-            match provider.and_then(ProvideCredentials::fallback_on_interrupt) {
-                Some(earlier) => Ok(earlier.into()),
-                None => Err(CredentialsError::provider_timed_out(CREDENTIALS_TIMEOUT).into()),
+            let limit = earlier
+                .as_ref()
+                .map_or(CREDENTIALS_TIMEOUT, |_| FALLBACK_AFTER);
+            match (tokio::time::timeout(limit, cached).await, earlier) {
+                (Ok(identity), _) => identity,
+                (Err(_), Some(earlier)) => Ok(earlier.into()),
+                (Err(_), None) => Err(CredentialsError::provider_timed_out(limit).into()),
             }
         })
     }

@@ -8,7 +8,7 @@ use aws_credential_types::provider::future;
 use aws_sdk_ec2::config::{Credentials, ProvideCredentials, SharedCredentialsProvider};
 use tokio::time::Instant;
 
-use super::{NEVER, assign, fast, subnet, with_credentials};
+use super::{NEVER, Slow, assign, fast, subnet, with_credentials};
 use crate::cloud::ec2::Ec2;
 use crate::cloud::ec2::classify::code;
 
@@ -108,4 +108,17 @@ impl ProvideCredentials for Silent {
 async fn while_a_provider_is_silent_its_earlier_credentials_are_used() {
     let ec2 = with_credentials(fast(), SharedCredentialsProvider::new(Silent));
     assign(&ec2).await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_provider_leaves_a_read_the_time_that_ec2_needs() {
+    let slow = Slow {
+        takes: |_| Duration::from_millis(1500),
+        ..fast()
+    };
+    let answers = Arc::clone(&slow.answers);
+    let ec2 = with_credentials(slow, SharedCredentialsProvider::new(Silent));
+    // The answer has no subnet, but it arrives.
+    ec2.subnet(&subnet()).await.unwrap_err();
+    assert_eq!(answers.load(Ordering::Relaxed), 1);
 }
