@@ -13,6 +13,8 @@ pub mod difference;
 mod expressions;
 mod icmp_rules;
 pub mod kernel;
+mod link_checks;
+pub mod listing;
 pub mod objects;
 mod obstacle;
 pub mod probe;

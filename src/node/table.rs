@@ -122,112 +122,13 @@ impl Set {
     }
 }
 
-fn sorted(mut elements: Vec<Value>) -> Vec<Value> {
+/// Elements in the order in which they are compared.
+pub(super) fn sorted(mut elements: Vec<Value>) -> Vec<Value> {
     elements.sort_by_cached_key(Value::to_string);
     elements
 }
 
-/// The output of `nft -j list` cannot be parsed.
-#[derive(Debug, thiserror::Error)]
-pub enum TableError {
-    /// The output is not JSON.
-    #[error("what nft lists of the table {TABLE} is not JSON")]
-    Json(#[from] serde_json::Error),
-    /// A field is missing.
-    #[error("what nft lists of the table {TABLE} has no \"{field}\" in {object}")]
-    Missing {
-        /// The name of the field.
-        field: &'static str,
-        /// The object in the form that nft lists.
-        object: Value,
-    },
-}
-
-fn text(object: &Value, field: &'static str) -> Result<String, TableError> {
-    object
-        .get(field)
-        .and_then(Value::as_str)
-        .map(str::to_owned)
-        .ok_or_else(|| missing(object, field))
-}
-
-fn missing(object: &Value, field: &'static str) -> TableError {
-    TableError::Missing {
-        field,
-        object: object.clone(),
-    }
-}
-
 impl Table {
-    /// Parses the output of `nft -j list table ip mooring`.
-    ///
-    /// # Errors
-    /// The text is not such an output.
-    pub fn parse(listing: &str) -> Result<Self, TableError> {
-        let listing: Value = serde_json::from_str(listing)?;
-        let objects = listing
-            .get("nftables")
-            .and_then(Value::as_array)
-            .ok_or_else(|| missing(&listing, "nftables"))?;
-        let mut table = Self::default();
-        for (kind, object) in objects.iter().filter_map(Value::as_object).flatten() {
-            table.read(kind, object)?;
-        }
-        Ok(table)
-    }
-
-    fn read(&mut self, kind: &str, object: &Value) -> Result<(), TableError> {
-        match kind {
-            "metainfo" | "table" => {}
-            "chain" => {
-                let hook = match object.get("hook") {
-                    None => None,
-                    Some(_) => Some(Hook {
-                        kind: text(object, "type")?,
-                        hook: text(object, "hook")?,
-                        priority: object
-                            .get("prio")
-                            .and_then(Value::as_i64)
-                            .ok_or_else(|| missing(object, "prio"))?,
-                        policy: text(object, "policy")?,
-                    }),
-                };
-                self.chains.entry(text(object, "name")?).or_default().hook = hook;
-            }
-            "set" | "map" => {
-                let list = |field| match object.get(field) {
-                    Some(Value::Array(list)) => list.clone(),
-                    Some(one) => vec![one.clone()],
-                    None => Vec::new(),
-                };
-                let set = Set {
-                    key: object
-                        .get("type")
-                        .cloned()
-                        .ok_or_else(|| missing(object, "type"))?,
-                    value: object.get("map").cloned(),
-                    flags: list("flags"),
-                    elements: sorted(list("elem")),
-                };
-                self.sets.insert(text(object, "name")?, set);
-            }
-            "rule" => {
-                let mut rule = object
-                    .get("expr")
-                    .cloned()
-                    .ok_or_else(|| missing(object, "expr"))?;
-                normalise(&mut rule);
-                self.chains
-                    .entry(text(object, "chain")?)
-                    .or_default()
-                    .rules
-                    .push(rule);
-            }
-            _ => self.unknown.push(object.clone()),
-        }
-        Ok(())
-    }
-
     /// The elements of a map, as pairs of key and value. Empty if the map does not exist.
     pub fn pairs<'a>(
         &'a self,
@@ -274,28 +175,6 @@ impl Table {
     }
 }
 
-/// Removes from the `&` mask the bits that `|` sets: nft 1.0.6 prints `mark & 0xfff0ffff | 0x10000` as
-/// `mark & 0xfff1ffff | 0x10000`, which has the same result.
-fn normalise(value: &mut Value) {
-    match value {
-        Value::Array(list) => list.iter_mut().for_each(normalise),
-        Value::Object(fields) => {
-            if let Some([and, or]) = fields
-                .get_mut("|")
-                .and_then(Value::as_array_mut)
-                .map(Vec::as_mut_slice)
-                && let Some(set) = or.as_u64()
-                && let Some(kept) = and.pointer_mut("/&/1")
-                && let Some(bits) = kept.as_u64()
-            {
-                *kept = Value::from(bits & !set);
-            }
-            fields.values_mut().for_each(normalise);
-        }
-        _ => {}
-    }
-}
-
 fn put(fields: &mut Value, name: &str, value: Value) {
     if let Some(fields) = fields.as_object_mut() {
         fields.insert(name.to_owned(), value);
@@ -310,17 +189,4 @@ pub fn command(verb: &str, kind: &str, mut fields: Value) -> Value {
     put(&mut fields, owner, Value::from(TABLE));
     let object = Map::from_iter([(kind.to_owned(), fields)]);
     Value::Object(Map::from_iter([(verb.to_owned(), Value::Object(object))]))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_cannot_be_read_is_named() {
-        assert!(matches!(Table::parse("no"), Err(TableError::Json(_))));
-        assert!(Table::parse(r#"{"nftables":[{"rule":{"chain":"leave"}}]}"#).is_err());
-        let foreign = Table::parse(r#"{"nftables":[{"counter":{"name":"c"}}]}"#).unwrap();
-        assert_eq!(foreign.unknown.len(), 1);
-    }
 }

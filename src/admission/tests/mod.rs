@@ -6,7 +6,9 @@
 
 mod authorize;
 mod drain;
+mod fresh_reads;
 mod http;
+mod internal_routes;
 mod ip;
 mod ipblock;
 mod kept;

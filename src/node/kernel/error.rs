@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::node::table::TableError;
+use crate::node::listing::ListingError;
 
 /// The kernel could not be read or changed.
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +57,7 @@ pub enum KernelError {
     },
     /// The output of `nft` cannot be parsed.
     #[error(transparent)]
-    Table(#[from] TableError),
+    Table(#[from] ListingError),
     /// Another program on the node undid a change.
     #[error("{0}: done, and not there a moment later: another program on the node undoes it")]
     Undone(String),
