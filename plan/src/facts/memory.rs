@@ -76,7 +76,8 @@ pub struct Memory {
     pub(crate) unassigned: BTreeMap<(InterfaceId, Address), bool>,
     /// ENIs that did not exist according to the answer of EC2 to an Unassign.
     pub(crate) missing: BTreeSet<InterfaceId>,
-    /// When the present claim, recorded or not, was first seen.
+    /// When the present claim, recorded or not, was first seen; without a claim, when it was seen that the last one has
+    /// ended.
     pub(crate) claim_seen: Instant,
     /// True if the last claim ended without a Record, soon after its Record, or before this process saw it. Then an
     /// Assign that was sent for it can still be executed (R5.19).
@@ -215,7 +216,8 @@ impl Memory {
             // An edit has closed its gate; from now on its gate may be set to `True`.
             self.closed_gates.remove(&claim.uid);
         }
-        if !(same_target && same_address) || recorded(old) != recorded(claim) {
+        // An Assign of a claim that was never shown can have been sent a moment ago.
+        if old != claim || !same_address || unseen {
             self.claim_seen = now;
         }
         // After an edit and its revert, the address can be on an ENI again from which it was detached. A move need not

@@ -120,6 +120,7 @@ mod turns;
 mod unanswered;
 mod unpaced;
 mod unreadable;
+mod unseen_claims;
 mod verified;
 mod waiting;
 mod waiting_reasons;
