@@ -87,7 +87,7 @@ impl Facts {
         if subnet.is_none_or(SubnetFacts::needs_read)
             && subnet
                 .and_then(|subnet| subnet.unread.as_ref())
-                .is_none_or(|unread| unread.until <= now)
+                .is_none_or(|unread| unread.backoff.until <= now)
         {
             steps.push(BlockStep::ReadSubnet(spec.subnet.clone()));
         }

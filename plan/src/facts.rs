@@ -15,6 +15,7 @@ mod claims_begun;
 mod denials;
 mod existence;
 mod fact;
+mod failed_read;
 mod failed_writes;
 mod failures;
 mod immovable;

@@ -53,16 +53,16 @@ pub(super) fn ready(
         with_event,
     };
     let id = &spec.subnet;
-    let unread_for = subnet.and_then(|subnet| subnet.unread_for);
-    let inventory = subnet.and_then(|subnet| subnet.failed_with);
+    let unread = subnet.and_then(|subnet| Some(subnet.unread.as_ref()?.outcome));
+    let inventory = subnet.and_then(|subnet| Some(subnet.failed.as_ref()?.outcome));
     let denied = [
-        (Action::DescribeSubnets, unread_for),
+        (Action::DescribeSubnets, unread),
         (Action::DescribeInterfaces, inventory),
     ];
     let denied = denied
         .into_iter()
         .find_map(|(action, outcome)| Some((action, outcome.filter(|it| it.is_denial())?)));
-    if unread_for == Some(Outcome::SubnetNotFound) {
+    if unread == Some(Outcome::SubnetNotFound) {
         let message = format!(
             "EC2 knows no subnet {id} in this account and region: {CHECK_ACCOUNT}. Until EC2 knows it no address of \
              the block moves, and none is released. Only if spec.subnetID itself is wrong: {CREATE_AGAIN}"

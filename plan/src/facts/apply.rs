@@ -86,7 +86,7 @@ impl Facts {
             Fact::SubnetRead(id, subnet) => self.see_subnet(&id, subnet, now),
             Fact::SubnetFailed(id, outcome) => {
                 let subnet = self.subnets.entry(id.clone()).or_default();
-                subnet.read_failed(&id, Some(outcome), now);
+                subnet.read_failed(&id, outcome, now);
                 Affected::Nothing
             }
             Fact::InventoryBegun(id) => {

@@ -16,20 +16,24 @@ impl SubnetFacts {
 
     /// True if `DescribeSubnets` is needed: the CIDRs are not known, or an empty list does not count without it.
     pub(crate) fn needs_read(&self) -> bool {
-        self.cidrs.is_empty() || self.failed_with == Some(Outcome::SubnetNotFound)
+        self.cidrs.is_empty() || self.list_unproven()
+    }
+
+    /// True if the last list that EC2 answered was empty, and says nothing.
+    fn list_unproven(&self) -> bool {
+        let failed = self.failed.as_ref();
+        failed.is_some_and(|failed| failed.outcome == Outcome::SubnetNotFound)
     }
 
     /// `DescribeSubnets` has shown the subnet.
     pub(super) fn confirm_existence(&mut self, now: Instant) {
         self.unread = None;
-        self.unread_for = None;
-        let unproven = self.failed_with == Some(Outcome::SubnetNotFound);
+        let unproven = self.list_unproven();
         // After a list with ENIs, an answer from before the empty list says nothing about it: the account can have
         // changed.
         self.confirmed |= unproven || self.inventory().is_none();
         if unproven {
             self.failed = None;
-            self.failed_with = None;
             self.want(now);
         }
     }

@@ -5,11 +5,11 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::time::Duration;
 
+use super::failed_read::FailedRead;
 use super::inventory::Inventory;
 use super::location::{Location, OfInterest, OwnWrite};
 use super::sets::Sets;
 use crate::address::{Address, Cidr};
-use crate::backoff::{self, Backoff};
 use crate::cloud::{CniUse, Interface};
 use crate::ec2::DESCRIBE_LAG;
 use crate::names::{InstanceId, InterfaceId, SubnetId};
@@ -35,10 +35,8 @@ pub struct SubnetFacts {
     pub cni: CniUse,
     /// True if `DescribeSubnets` has shown the subnet since an inventory last showed an ENI.
     pub(super) confirmed: bool,
-    /// The backoff after a failed `DescribeSubnets`.
-    pub(crate) unread: Option<Backoff>,
-    /// The outcome of the failed `DescribeSubnets`.
-    pub(crate) unread_for: Option<Outcome>,
+    /// The failed `DescribeSubnets`, while an answer is needed.
+    pub(crate) unread: Option<FailedRead>,
     pub(crate) last: Option<Inventory>,
     pub(crate) before: Option<Inventory>,
     /// When inventories are wanted before the regular interval. An inventory in flight serves only what was wanted when
@@ -48,10 +46,8 @@ pub struct SubnetFacts {
     pub(crate) proof: Option<Instant>,
     /// When the last attempt was begun, or has failed.
     pub(crate) tried: Option<Instant>,
-    /// The backoff after a failed inventory. It applies even if the interval is shorter.
-    pub(crate) failed: Option<Backoff>,
-    /// The outcome of the failed inventory.
-    pub(crate) failed_with: Option<Outcome>,
+    /// The failed inventory. Its backoff applies even if the interval is shorter.
+    pub(crate) failed: Option<FailedRead>,
     pub(crate) own: BTreeMap<Address, OwnWrite>,
     /// The addresses that own writes put on each ENI.
     own_on: Sets<InterfaceId, Address>,
@@ -127,7 +123,7 @@ impl SubnetFacts {
             return Instant::START;
         };
         if let Some(failed) = &self.failed {
-            return failed.until;
+            return failed.backoff.until;
         }
         let regular = tried.plus(interval);
         let wanted = self.wanted.first();
@@ -135,33 +131,28 @@ impl SubnetFacts {
     }
 
     pub(crate) fn inventory_failed(&mut self, id: &SubnetId, outcome: Outcome, now: Instant) {
-        let failed =
-            backoff::of_describe(Some(outcome)).after(self.failed.as_ref(), id.as_str(), now);
-        self.failed = Some(failed);
-        // A denial is reported until an inventory is complete, even if the next one is not answered.
-        if outcome.is_denial() || !self.failed_with.is_some_and(Outcome::is_denial) {
-            self.failed_with = Some(outcome);
-        }
+        self.failed = Some(FailedRead::after(self.failed.as_ref(), id, outcome, now));
     }
 
     /// The outcome if EC2 serves no inventory: it denied one, or two in a row failed.
     pub(crate) fn unserved(&self) -> Option<Outcome> {
-        let repeated = self.failed.as_ref()?.repeated();
-        self.failed_with
-            .filter(|outcome| outcome.is_denial() || repeated)
+        let failed = self.failed.as_ref()?;
+        let told = failed.outcome.is_denial() || failed.backoff.repeated();
+        told.then_some(failed.outcome)
     }
 
-    pub(crate) fn read_failed(&mut self, id: &SubnetId, outcome: Option<Outcome>, now: Instant) {
-        let unread = backoff::of_describe(outcome).after(self.unread.as_ref(), id.as_str(), now);
-        self.unread = Some(unread);
-        // A call without an answer, or a throttled call, does not replace an earlier answer.
-        let cause = outcome.filter(|cause| !matches!(cause, Outcome::Unknown | Outcome::Throttled));
-        self.unread_for = cause.or(self.unread_for);
+    /// `DescribeSubnets` failed. If an inventory has shown the subnet meanwhile, nothing waits for it any more.
+    pub(crate) fn read_failed(&mut self, id: &SubnetId, outcome: Outcome, now: Instant) {
+        if self.needs_read() {
+            self.unread = Some(FailedRead::after(self.unread.as_ref(), id, outcome, now));
+        }
     }
 
     pub(crate) fn done(&mut self, inventory: Inventory, of_interest: &OfInterest<'_>) {
         self.failed = None;
-        self.failed_with = None;
+        if !self.needs_read() {
+            self.unread = None;
+        }
         self.unknown.retain(|_, since| *since >= inventory.begun);
         self.before = self.last.take();
         self.confirmed &= inventory.interfaces.is_empty();

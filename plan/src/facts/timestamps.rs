@@ -129,8 +129,8 @@ impl Facts {
         for subnet in self.subnets.values_mut() {
             subnet.tried.iter_mut().for_each(&mut *change);
             let failures = [&mut subnet.unread, &mut subnet.failed];
-            for backoff in failures.into_iter().flatten() {
-                backoff.each_moment(change);
+            for failed in failures.into_iter().flatten() {
+                failed.backoff.each_moment(change);
             }
         }
         for outage in self.outages.values_mut() {

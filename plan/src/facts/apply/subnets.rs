@@ -24,7 +24,7 @@ impl Facts {
         subnet.cidrs = seen.cidrs;
         subnet.cni = seen.cni;
         if unknown {
-            subnet.read_failed(id, None, now);
+            subnet.read_failed(id, Outcome::Invalid, now);
         } else {
             subnet.confirm_existence(now);
         }

@@ -4,9 +4,12 @@
 
 use std::time::Duration;
 
+use mooring_plan::facts::Fact;
+use mooring_plan::names::SubnetId;
+use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 
-use super::{labels_of, settle_block, steps, world};
+use super::{condition, labels_of, settle_block, steps, world};
 use crate::sim::{SUBNET, Sim, address};
 
 const ADDRESS: &str = "203.0.113.10";
@@ -45,6 +48,11 @@ fn expect_nothing_done(sim: &mut Sim) {
     assert_eq!(labels_of(&steps(sim)), []);
 }
 
+fn expect_ready(sim: &mut Sim) {
+    let ready = condition(sim, "Ready");
+    assert!(ready.status, "{ready:?}");
+}
+
 #[test]
 fn inventories_of_another_region_take_nothing_from_a_pod_or_a_node() {
     for restart in [true, false] {
@@ -55,6 +63,7 @@ fn inventories_of_another_region_take_nothing_from_a_pod_or_a_node() {
         asks_rightly_again(&mut sim, restart);
         sim.wait(Duration::from_mins(5));
         expect_nothing_done(&mut sim);
+        expect_ready(&mut sim);
         // It goes on.
         sim.remove_pod("a");
         sim.pod("b").on("n2");
@@ -106,6 +115,47 @@ fn an_empty_subnet_that_ec2_confirms_counts() {
     sim.delete_ip("partner");
     sim.settle();
     sim.expect_gone("partner");
+}
+
+/// While EC2 denied the inventories, the last interface went.
+#[test]
+fn an_empty_subnet_counts_after_a_denial() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.describe_fails = Some(Outcome::Denied);
+    sim.wait(Duration::from_mins(3));
+    sim.ec2.delete_interface(&"eni-n1".into());
+    sim.wait(Duration::from_secs(10));
+    sim.describe_fails = None;
+    sim.wait(Duration::from_mins(3));
+    sim.delete_ip("partner");
+    sim.settle();
+    sim.expect_gone("partner");
+}
+
+/// EC2 denies `DescribeSubnets` after an empty list, and then an interface comes: nothing more is asked.
+#[test]
+fn a_denied_question_that_is_needed_no_more_does_not_make_the_block_unusable() {
+    for late in [false, true] {
+        let mut sim = attached();
+        sim.node("n3");
+        let id = SubnetId::from(SUBNET);
+        let list = sim.ec2.describe(sim.now);
+        let empty = Fact::InventoryDone(id.clone(), Vec::new());
+        let denied = Fact::SubnetFailed(id.clone(), Outcome::Denied);
+        let shown = Fact::InventoryDone(id, list);
+        let facts = if late {
+            [empty, shown, denied]
+        } else {
+            [empty, denied, shown]
+        };
+        for fact in facts {
+            sim.now = sim.now.plus(Duration::from_millis(1));
+            let now = sim.now;
+            sim.controllers[0].facts_mut().apply(fact, now, now);
+        }
+        assert_eq!(labels_of(&steps(&mut sim)), [("n3", true)]);
+        expect_ready(&mut sim);
+    }
 }
 
 #[test]
