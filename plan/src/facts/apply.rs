@@ -102,7 +102,7 @@ impl Facts {
             }
             Fact::ClaimBegun(name, interface, address) => {
                 self.move_begun(&name, &interface, now);
-                self.turn_begun(&name, address, now);
+                self.turn_begun(&name, &interface, address, now);
                 self.claim_begun(name, interface, address);
                 Affected::Nothing
             }

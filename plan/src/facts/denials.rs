@@ -7,7 +7,7 @@ use core::time::Duration;
 use super::{Affected, CallError, Facts};
 use crate::address::Address;
 use crate::cloud::Reassign;
-use crate::names::{IpName, SubnetId};
+use crate::names::{InterfaceId, IpName, SubnetId};
 use crate::objects::Claim;
 use crate::outcome::{Action, Outcome};
 use crate::time::Instant;
@@ -72,19 +72,34 @@ impl Facts {
         }
     }
 
-    /// A claim was begun. If it leads to an Unassign before its Assign, EC2 denies Assign in its subnet, and no address
-    /// has tried for long, it is the turn of this IP: the others there wait again.
-    pub(super) fn turn_begun(&mut self, name: &IpName, address: Address, now: Instant) {
-        let two_calls = self.ips.get(name).is_some_and(|ip| {
-            let edited = ip.status.address != Some(address);
-            let held = ip.status.claim.as_ref().is_some_and(Claim::recorded);
-            held && (edited || ip.reassign() == Reassign::Refuse)
-        });
-        let Some(subnet) = self.subnet_of(name).filter(|_| two_calls) else {
+    /// A claim for this ENI was begun. If it is an edit or a move that waited for what EC2 denies, no address of the
+    /// subnet has tried for long, and it is the turn of this IP: the others there wait again.
+    pub(super) fn turn_begun(
+        &mut self,
+        name: &IpName,
+        to: &InterfaceId,
+        address: Address,
+        now: Instant,
+    ) {
+        let Some(ip) = self.ips.get(name) else { return };
+        let claim = ip.status.claim.as_ref().filter(|claim| claim.recorded());
+        let Some(from) = claim.and_then(Claim::target) else {
             return;
         };
-        if let Some(denial) = self.denials.get_mut(&(Action::Assign, subnet)) {
-            denial.last = now;
+        let waited_for: &[Action] = if ip.status.address != Some(address) {
+            &[Action::Unassign, Action::Assign]
+        } else if &from.place.interface != to && ip.reassign() == Reassign::Refuse {
+            &[Action::Assign]
+        } else {
+            &[]
+        };
+        let Some(subnet) = self.subnet_of(name) else {
+            return;
+        };
+        for action in waited_for {
+            if let Some(denial) = self.denials.get_mut(&(*action, subnet.clone())) {
+                denial.last = now;
+            }
         }
     }
 }

@@ -220,3 +220,53 @@ fn an_edit_waits_while_ec2_denies_one_of_its_calls() {
         sim.expect_on("203.0.113.50", Some("eni-n1"));
     }
 }
+
+/// The claim of an edit takes the turn. The others wait although its call comes late, because the API server does not
+/// answer the writes before it.
+#[test]
+fn of_edits_that_wait_for_the_permission_to_unassign_one_is_claimed() {
+    let others = ["first", "second", "third", "zenith"];
+    let mut sim = holders(&others);
+    sim.ec2.default_fault = Some(only_assign);
+    revision(&mut sim, "zenith", &new("zenith"), "n2", 2);
+    sim.wait(Duration::from_secs(10));
+    sim.remove_pod(&new("zenith"));
+    sim.taken.clear();
+    let edited = ["first", "second", "third"];
+    for (number, ip) in (50..).zip(edited) {
+        sim.edit(ip, &format!("203.0.113.{number}"));
+    }
+    let claimed = |sim: &Sim| edited.iter().map(|ip| claims(sim, ip).len()).sum::<usize>();
+    sim.refuses = |write| matches!(write, Write::Gate(gate) if !gate.status);
+    sim.wait(Duration::from_mins(6));
+    assert_eq!(claimed(&sim), 1, "{}", sim.story());
+    sim.refuses = |_| false;
+    sim.wait(Duration::from_mins(30));
+    assert_eq!(claimed(&sim), 1, "{}", sim.story());
+    sim.ec2.default_fault = None;
+    sim.wait(Duration::from_secs(5));
+    for (number, ip) in (50..).zip(edited) {
+        sim.expect_attached(ip, &old(ip));
+        sim.expect_on(&format!("203.0.113.{number}"), Some("eni-n1"));
+    }
+}
+
+/// A handover on one interface calls nothing, so it is no try.
+#[test]
+fn handovers_on_one_interface_do_not_prolong_the_wait_of_the_others() {
+    let others = ["first", "second", "third", "zenith"];
+    let mut sim = rollouts_without_assign(&others);
+    sim.remove_pod("waits");
+    sim.wait(Duration::from_secs(30));
+    sim.ec2.default_fault = None;
+    for (before, next, revision) in [("a", "b", 2), ("b", "c", 3)] {
+        sim.next_revision(next, "n1", revision);
+        sim.wait(Duration::from_mins(2));
+        sim.expect_attached("partner", next);
+        sim.remove_pod(before);
+        sim.wait(Duration::from_mins(1));
+    }
+    for ip in others {
+        sim.expect_attached(ip, &new(ip));
+    }
+}
