@@ -1,5 +1,6 @@
 //! Checks the documentation: links have a target, a test runs every command, the reference and the glossary match the
-//! code, code or tests cite the id of every rule of the protocol, and the counts of planted bugs are right.
+//! code, code or tests cite the id of every rule of the protocol, and the counts of planted bugs and of configurations of
+//! the model are right.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -9,9 +10,9 @@
 )]
 
 mod commands;
+mod counts;
 mod definitions;
 mod glossary;
-mod planted_bugs;
 mod rules;
 
 use std::collections::{BTreeMap, BTreeSet};

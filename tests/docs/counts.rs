@@ -1,4 +1,4 @@
-//! The counts of planted bugs in the documentation match `tests/planted-bugs`.
+//! The counts in `docs/design/reliability.md` match the planted bugs and the configurations of the model.
 
 use crate::{files_below, read};
 
@@ -42,4 +42,14 @@ fn planted_bugs_are_counted_by_the_checkers_that_find_them() {
         page.contains(&counts),
         "docs/design/reliability.md: {counts}"
     );
+}
+
+#[test]
+fn the_configurations_of_the_model_are_counted() {
+    let code = read("tests/model/src/configurations/mod.rs");
+    let (_, all) = code.split_once("pub const ALL: [Named; ").unwrap();
+    let (all, _) = all.split_once(']').unwrap();
+    let count = format!("There are {all} now");
+    let page = read("docs/design/reliability.md");
+    assert!(page.contains(&count), "docs/design/reliability.md: {count}");
 }
