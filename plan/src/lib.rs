@@ -27,3 +27,4 @@ pub mod reason;
 pub mod step;
 pub mod store_revision;
 pub mod time;
+mod words;

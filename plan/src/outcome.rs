@@ -3,6 +3,8 @@
 
 use core::fmt;
 
+use crate::words::words;
+
 /// The EC2 actions that Mooring calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Action {
@@ -61,58 +63,41 @@ impl fmt::Display for Action {
     }
 }
 
-/// The meaning of an answer that is not a plain success.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Outcome {
-    /// The requested state exists already: the address of an Unassign is not on that ENI.
-    Done,
-    /// An address is on another ENI, and the call does not allow reassignment.
-    AssignedElsewhere,
-    /// An address is the primary address of an ENI: it can be neither moved nor unassigned.
-    Primary,
-    /// An address is outside of the subnet of the ENI.
-    NotInSubnet,
-    /// An address is among the first four or the last of its subnet.
-    ReservedByAws,
-    /// The ENI has as many addresses as its instance type allows.
-    NoRoom,
-    /// The ENI does not exist. EC2 is eventually consistent, so this alone does not prove that it is gone.
-    InterfaceNotFound,
-    /// The instance does not exist. This does not prove its termination.
-    InstanceNotFound,
-    /// The subnet does not exist.
-    SubnetNotFound,
-    /// The credentials do not permit the call.
-    Denied,
-    /// EC2 does not accept the credentials, or there are none.
-    Unauthenticated,
-    /// The token bucket of the account for this action is empty. Nothing was done.
-    Throttled,
-    /// The call may have been executed: read, then call again.
-    Unknown,
-    /// EC2 refused for another reason. Nothing was done.
-    Invalid,
+words! {
+    /// The meaning of an answer that is not a plain success.
+    pub enum Outcome {
+        /// The requested state exists already: the address of an Unassign is not on that ENI.
+        Done,
+        /// An address is on another ENI, and the call does not allow reassignment.
+        AssignedElsewhere,
+        /// An address is the primary address of an ENI: it can be neither moved nor unassigned.
+        Primary,
+        /// An address is outside of the subnet of the ENI.
+        NotInSubnet,
+        /// An address is among the first four or the last of its subnet.
+        ReservedByAws,
+        /// The ENI has as many addresses as its instance type allows.
+        NoRoom,
+        /// The ENI does not exist. EC2 is eventually consistent, so this alone does not prove that it is gone.
+        InterfaceNotFound,
+        /// The instance does not exist. This does not prove its termination.
+        InstanceNotFound,
+        /// The subnet does not exist.
+        SubnetNotFound,
+        /// The credentials do not permit the call.
+        Denied,
+        /// EC2 does not accept the credentials, or there are none.
+        Unauthenticated,
+        /// The token bucket of the account for this action is empty. Nothing was done.
+        Throttled,
+        /// The call may have been executed: read, then call again.
+        Unknown,
+        /// EC2 refused for another reason. Nothing was done.
+        Invalid,
+    }
 }
 
 impl Outcome {
-    /// Every outcome.
-    pub const ALL: [Self; 14] = [
-        Self::Done,
-        Self::AssignedElsewhere,
-        Self::Primary,
-        Self::NotInSubnet,
-        Self::ReservedByAws,
-        Self::NoRoom,
-        Self::InterfaceNotFound,
-        Self::InstanceNotFound,
-        Self::SubnetNotFound,
-        Self::Denied,
-        Self::Unauthenticated,
-        Self::Throttled,
-        Self::Unknown,
-        Self::Invalid,
-    ];
-
     /// True if EC2 would refuse the same call for this ENI again, as long as the ENI does not change.
     #[must_use]
     pub const fn is_for_good(self) -> bool {
@@ -145,27 +130,6 @@ impl Outcome {
     #[must_use]
     pub const fn is_of_one_address(self) -> bool {
         !self.is_of_all() && !matches!(self, Self::InterfaceNotFound)
-    }
-
-    /// The outcome as one word, for reasons and metrics.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Done => "Done",
-            Self::AssignedElsewhere => "AssignedElsewhere",
-            Self::Primary => "Primary",
-            Self::NotInSubnet => "NotInSubnet",
-            Self::ReservedByAws => "ReservedByAws",
-            Self::NoRoom => "NoRoom",
-            Self::InterfaceNotFound => "InterfaceNotFound",
-            Self::InstanceNotFound => "InstanceNotFound",
-            Self::SubnetNotFound => "SubnetNotFound",
-            Self::Denied => "Denied",
-            Self::Unauthenticated => "Unauthenticated",
-            Self::Throttled => "Throttled",
-            Self::Unknown => "Unknown",
-            Self::Invalid => "Invalid",
-        }
     }
 }
 

@@ -1,22 +1,43 @@
 //! The reasons of conditions, Events and readiness gates.
 
+use crate::words::words;
+
+/// The `type` of an Event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EventType {
+    /// Nothing is wrong.
+    Normal,
+    /// Somebody may have to act.
+    Warning,
+}
+
+impl EventType {
+    /// The type as text.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "Normal",
+            Self::Warning => "Warning",
+        }
+    }
+}
+
+/// Each reason, with the type of its Events.
 macro_rules! reasons {
-    ($($(#[$doc:meta])* $name:ident;)+) => {
-        /// The reason of a condition, Event or gate: one word with the same meaning everywhere.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        pub enum Reason {
-            $($(#[$doc])* $name,)+
+    ($($(#[$doc:meta])* $name:ident: $event_type:ident;)+) => {
+        words! {
+            /// The reason of a condition, Event or gate: one word with the same meaning everywhere.
+            pub enum Reason {
+                $($(#[$doc])* $name,)+
+            }
         }
 
         impl Reason {
-            /// All reasons.
-            pub const ALL: &'static [Self] = &[$(Self::$name,)+];
-
-            /// The reason as text.
+            /// The `type` of an Event of this reason.
             #[must_use]
-            pub const fn as_str(self) -> &'static str {
+            pub const fn event_type(self) -> EventType {
                 match self {
-                    $(Self::$name => stringify!($name),)+
+                    $(Self::$name => EventType::$event_type,)+
                 }
             }
 
@@ -31,97 +52,97 @@ macro_rules! reasons {
 
 reasons! {
     /// The address is reserved.
-    Reserved;
+    Reserved: Normal;
     /// A pod has claimed the address, and EC2 has not confirmed it yet.
-    Claimed;
+    Claimed: Normal;
     /// The address is on the ENI of its holder.
-    Attached;
+    Attached: Normal;
     /// The address moved to another pod or place.
-    Moved;
+    Moved: Normal;
     /// The address was detached.
-    Detached;
+    Detached: Normal;
     /// No pod holds the address, or its reservation was released.
-    Released;
+    Released: Normal;
     /// The address is reserved, and no pod asks for it.
-    Unclaimed;
+    Unclaimed: Normal;
     /// Another owner has the address.
-    AddressInUse;
+    AddressInUse: Warning;
     /// No address of the block is free.
-    BlockExhausted;
+    BlockExhausted: Warning;
     /// The node of the pod cannot carry the address.
-    NoEligibleNode;
+    NoEligibleNode: Warning;
     /// The ENI of the node has no room.
-    NodeFull;
+    NodeFull: Warning;
     /// EC2 refused the call or did not answer.
-    AttachFailed;
+    AttachFailed: Warning;
     /// EC2 throttles calls.
-    Throttled;
+    Throttled: Warning;
     /// The address was not at its recorded place, and is being restored.
-    DriftRepaired;
+    DriftRepaired: Warning;
     /// The annotation `take-from` named an ENI without the address, and was removed.
-    TakeFromUnused;
+    TakeFromUnused: Warning;
     /// An IAM action is not permitted, or EC2 accepts no credentials.
-    AccessDenied;
+    AccessDenied: Warning;
     /// The API server refuses a write of Mooring.
-    WriteRefused;
+    WriteRefused: Warning;
     /// Another pod holds the address.
-    ClaimedByOther;
+    ClaimedByOther: Warning;
     /// Pods of several Deployments wait for the addresses of each other.
-    Deadlock;
+    Deadlock: Warning;
     /// The pod was admitted for an IP that does not exist any more; another of the same name can exist.
-    StalePod;
+    StalePod: Warning;
     /// The new pod of a rollout waits for the address.
-    HandoverWaiting;
+    HandoverWaiting: Warning;
     /// An address of the block is on an ENI, and no IP explains it.
-    OrphanedAddress;
+    OrphanedAddress: Warning;
     /// The VPC CNI may use the same ENI for pods.
-    SharedWithCNI;
+    SharedWithCNI: Warning;
     /// Too many pods disappeared at the same time.
-    BrakeEngaged;
+    BrakeEngaged: Warning;
     /// `status.previous` is full of places that can still have an address.
-    PreviousFull;
+    PreviousFull: Warning;
     /// The address is being detached.
-    Detaching;
+    Detaching: Normal;
     /// The address went to another pod.
-    MovedTo;
+    MovedTo: Normal;
     /// The IP is being deleted.
-    IPDeleted;
+    IPDeleted: Normal;
     /// The address of the IP is being changed.
-    AddressChanging;
+    AddressChanging: Normal;
     /// The address was found at another place.
-    Drifted;
+    Drifted: Warning;
     /// The node part has programmed the address.
-    Programmed;
+    Programmed: Normal;
     /// The node part has not programmed the address.
-    NotProgrammed;
+    NotProgrammed: Warning;
     /// The network of the node does not let the node part pass the packets of this pod.
-    UnsupportedDataPath;
+    UnsupportedDataPath: Warning;
     /// The node part of a node with attached addresses does not report any more.
-    NodePartAway;
+    NodePartAway: Warning;
     /// The target of the probe sees the address.
-    Verified;
+    Verified: Normal;
     /// The target of the probe sees another address, or does not answer.
-    NotVerified;
+    NotVerified: Warning;
     /// Fast failover has set the taint `out-of-service` on the node.
-    OutOfService;
+    OutOfService: Warning;
     /// Fast failover has removed the taint `out-of-service` from the node.
-    BackInService;
+    BackInService: Normal;
     /// The pod does not ask for an address any more.
-    NotRequested;
+    NotRequested: Normal;
     /// The block is not inside of its subnet.
-    SubnetMismatch;
+    SubnetMismatch: Warning;
     /// The subnet does not exist in EC2.
-    SubnetNotFound;
+    SubnetNotFound: Warning;
     /// The block of the IP does not exist.
-    BlockMissing;
+    BlockMissing: Warning;
     /// More than one block matches.
-    AmbiguousBlock;
+    AmbiguousBlock: Warning;
     /// The spec cannot be read.
-    Invalid;
+    Invalid: Warning;
     /// The subnet was not read yet.
-    Waiting;
+    Waiting: Normal;
     /// The object is ready.
-    Ready;
+    Ready: Normal;
     /// No such problem was found.
-    NoneSeen;
+    NoneSeen: Normal;
 }

@@ -13,7 +13,6 @@ pub mod names;
 pub mod node_spec;
 pub mod probe;
 pub mod read;
-pub mod reasons;
 pub mod request;
 pub mod watching;
 
@@ -21,6 +20,6 @@ pub use crds::crds;
 pub use ip::{Ip, IpSpec, IpStatus, Previous, Refused, Workload};
 pub use ipblock::{IpBlock, IpBlockSpec, IpBlockStatus, NodeSelector};
 pub use ipnode::{IpNode, IpNodeSpec, IpNodeStatus, ProbedAddress, ProgrammedAddress};
+pub use mooring_plan::reason::Reason;
 pub use node_spec::{NodeSpec, NodeSpecError, Route, check_routes, internal_by_default};
 pub use probe::{Probe, ProbeError};
-pub use reasons::Reason;

@@ -72,7 +72,7 @@ pub(super) enum Failure {
 impl Failure {
     /// All values that [`Self::reason`] can return, and those that count failures of watches and Events.
     pub(super) fn reasons() -> impl Iterator<Item = &'static str> {
-        let of_ec2 = Outcome::ALL.into_iter().map(Outcome::as_str);
+        let of_ec2 = Outcome::ALL.iter().map(|outcome| outcome.as_str());
         REASONS.into_iter().chain(of_ec2)
     }
 
@@ -142,11 +142,11 @@ mod tests {
     fn every_reason_is_among_those_that_are_counted_from_the_start() {
         let known: BTreeSet<_> = Failure::reasons().collect();
         let of_api = (400..=599).map(answered);
-        let of_ec2 = Outcome::ALL.map(|outcome| {
+        let of_ec2 = Outcome::ALL.iter().map(|outcome| {
             Failure::Cloud(CloudError {
                 action: Action::Assign,
                 object: "a test".to_owned(),
-                outcome,
+                outcome: *outcome,
                 code: "Test".to_owned(),
                 message: String::new(),
                 source: None,

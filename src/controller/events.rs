@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use kube::Client;
+use mooring_plan::reason::EventType;
 use mooring_plan::step::{Notice, Regarding};
 use mooring_plan::time;
 use tokio_util::task::TaskTracker;
 
 use super::clock::Clock;
 use crate::api::names;
-use crate::api::reasons::event_type;
 use crate::events::{self, NewEvent, Put, Queue, Reporter, Subject, Waiting};
 use crate::metrics::Metrics;
 use crate::telemetry::chain;
@@ -39,10 +39,9 @@ impl Events {
     pub(super) fn report(&self, notice: Notice) {
         let (reason, on) = (notice.reason.as_str(), in_words(&notice.on));
         let message = &notice.message;
-        if event_type(notice.reason) == "Warning" {
-            tracing::warn!(reason, on, "{message}");
-        } else {
-            tracing::info!(reason, on, "{message}");
+        match notice.reason.event_type() {
+            EventType::Warning => tracing::warn!(reason, on, "{message}"),
+            EventType::Normal => tracing::info!(reason, on, "{message}"),
         }
         if matches!(self.queue.put(event(notice)), Put::Dropped | Put::Displaces) {
             self.metrics.event_dropped();
@@ -63,7 +62,7 @@ fn event(notice: Notice) -> NewEvent {
     let reason = notice.reason.as_str();
     NewEvent {
         subject: subject(&notice.on),
-        event_type: event_type(notice.reason),
+        event_type: notice.reason.event_type().as_str(),
         reason,
         action: reason,
         note: notice.message,

@@ -53,7 +53,7 @@ fn a_leader_without_an_answer_of_ec2_resigns_once_a_minute() {
 #[test]
 fn a_leader_that_ec2_answers_now_and_then_stays() {
     let silence = [Outcome::Unknown, Outcome::Unauthenticated];
-    let answers = Outcome::ALL.into_iter();
+    let answers = Outcome::ALL.iter().copied();
     let answers = answers.filter(|outcome| !silence.contains(outcome));
     for answer in answers.map(Some).chain([None]) {
         let mut driven = Driven::leading(0);
