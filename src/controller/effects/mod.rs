@@ -55,71 +55,44 @@ impl Effects {
 impl Effects {
     /// Carries out a write for an IP. `moved` says whether a Record is for another place than before.
     pub(super) async fn write(&self, ip: &IpName, write: Write, moved: Moved) -> Completion {
-        match &write {
+        let done = match &write {
             Write::Status {
                 ip: name,
                 version,
                 status,
                 ..
-            } => {
-                let done = self.write_status(name, *version, status, moved).await;
-                self.answer(ip, write, done)
-            }
-            Write::AddFinalizer { ip: name, version } => {
-                let done = self.finalizer(name, *version, true).await;
-                self.answer(ip, write, done)
-            }
+            } => self.write_status(name, *version, status, moved).await,
+            Write::AddFinalizer { ip: name, version } => self.finalizer(name, *version, true).await,
             Write::RemoveFinalizer { ip: name, version } => {
-                let done = self.finalizer(name, *version, false).await;
-                self.answer(ip, write, done)
+                self.finalizer(name, *version, false).await
             }
-            Write::DropTakeFrom { ip: name, version } => {
-                let done = self.remove_take_from(name, *version).await;
-                self.answer(ip, write, done)
-            }
+            Write::DropTakeFrom { ip: name, version } => self.remove_take_from(name, *version).await,
             Write::ReportUnreadable {
                 ip: name,
                 version,
                 message,
-            } => {
-                let done = self.report_unreadable(name, *version, message).await;
-                self.answer(ip, write, done)
-            }
+            } => self.report_unreadable(name, *version, message).await,
             Write::Reserve {
                 ip: name,
                 uid,
                 address,
                 ..
-            } => {
-                let done = self.reserve(name, uid, *address).await;
-                self.answer(ip, write, done)
-            }
+            } => self.reserve(name, uid, *address).await,
             Write::RepairReservation {
                 ip: name,
                 uid,
                 wanted_at,
                 reservation,
-            } => {
-                let done = self.repair(name, uid, *wanted_at, reservation).await;
-                self.answer(ip, write, done)
-            }
-            Write::Release(reservation) => {
-                let done = self.release(reservation).await;
-                self.answer(ip, write, done)
-            }
-            Write::Gate(gate) => {
-                let done = self.gate(gate).await;
-                self.answer(ip, write, done)
-            }
+            } => self.repair(name, uid, *wanted_at, reservation).await,
+            Write::Release(reservation) => self.release(reservation).await,
+            Write::Gate(gate) => self.gate(gate).await,
             Write::Label {
                 pod,
                 uid,
                 ip: label,
-            } => {
-                let done = self.label_pod(pod, uid, label.as_ref()).await;
-                self.answer(ip, write, done)
-            }
-        }
+            } => self.label_pod(pod, uid, label.as_ref()).await,
+        };
+        self.answer(ip, write, done)
     }
 
     /// Logs and counts a failure, once.
