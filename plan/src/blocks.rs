@@ -16,11 +16,11 @@ use alloc::vec::Vec;
 use crate::decide::usable_in;
 use crate::facts::{Facts, NodeSeen, SubnetFacts};
 use crate::names::{BlockName, IpName};
-use crate::objects::{Block, BlockSpec, BlockStatus, Condition, Ip};
+use crate::objects::{Block, BlockSpec, BlockStatus, Condition, Ip, READY};
 use crate::reason::Reason;
 use crate::step::{BlockStep, Notice, Regarding};
 use crate::time::Instant;
-use ready::{READY, is_ready};
+use ready::is_ready;
 
 impl Facts {
     /// The block in which the address of an IP is reserved.

@@ -10,7 +10,7 @@ mod pod;
 mod reservation;
 
 pub use block::{Block, BlockSpec, BlockStatus, DataPath, Namespaces};
-pub use condition::Condition;
+pub use condition::{BRAKE_ENGAGED, Condition, ORPHANED_ADDRESS, READY, SHARED_WITH_CNI};
 pub use ip::{
     Claim, ClaimPhase, Conditions, DesiredIp, Ip, IpStatus, MAX_PREVIOUS, Previous, Refused,
     Target, UnreadableIp, UnreadableReport,

@@ -9,12 +9,9 @@ use crate::address::overlap;
 use crate::block::{CHECK_ACCOUNT, CREATE_AGAIN};
 use crate::decide::not_permitted;
 use crate::facts::{Facts, SubnetFacts};
-use crate::objects::{Block, BlockSpec, Node};
+use crate::objects::{Block, BlockSpec, Node, READY};
 use crate::outcome::{Action, Outcome};
 use crate::reason::Reason;
-
-/// The condition type that says whether addresses of a block can be reserved.
-pub(super) const READY: &str = "Ready";
 
 impl Facts {
     /// What to do if EC2 does not permit to ask for the limits of these nodes' interfaces.

@@ -12,13 +12,13 @@ use crate::address::Address;
 use crate::ec2::{CNI_ROLE, NO_MANAGE};
 use crate::facts::{Facts, SubnetFacts};
 use crate::names::{InterfaceId, listed};
-use crate::objects::{Block, BlockSpec, BlockStatus, Claim, Condition, Ip, Node};
+use crate::objects::{
+    BRAKE_ENGAGED, Block, BlockSpec, BlockStatus, Claim, Condition, Ip, Node, ORPHANED_ADDRESS,
+    SHARED_WITH_CNI,
+};
 use crate::reason::Reason;
 use crate::step::{Notice, Regarding};
 use crate::time::Instant;
-
-const SHARED_WITH_CNI: &str = "SharedWithCNI";
-const ORPHANED_ADDRESS: &str = "OrphanedAddress";
 
 /// Who may use an address that no IP explains, as far as the place shows it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -110,7 +110,7 @@ impl Facts {
 
     fn braked(&self, block: &Block) -> Finding {
         if !self.brake_engaged(&block.name) {
-            return Finding::none("BrakeEngaged", "no unusual number of pods vanished");
+            return Finding::none(BRAKE_ENGAGED, "no unusual number of pods vanished");
         }
         let holders = self.missing_holders_in(&block.name).map(|ip| {
             let claim = ip.status.claim.as_ref();
@@ -122,7 +122,7 @@ impl Facts {
              Check {}. If the pods are really gone, annotate this block with ip.wgtwo.com/release-brake: \"true\"",
             listed(holders)
         );
-        Finding::with_event("BrakeEngaged", Reason::BrakeEngaged, message)
+        Finding::with_event(BRAKE_ENGAGED, Reason::BrakeEngaged, message)
     }
 
     /// The nodes that can carry addresses of the block, and for each whether the CNI can manage its ENI too.

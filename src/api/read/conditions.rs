@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition as Written, Time}
 use mooring_plan::objects::Condition;
 use mooring_plan::reason::Reason;
 
-use crate::api::conditions::{NewCondition, find};
+use crate::api::conditions::{find, put};
 
 /// The condition of this type. A condition with an unknown status or reason counts as absent, so that it is written
 /// again.
@@ -32,14 +32,7 @@ pub(super) fn write<'a>(
     let mut conditions = before.to_vec();
     for (kind, condition) in ours {
         match condition {
-            Some(condition) => NewCondition {
-                condition: kind,
-                holds: condition.status,
-                reason: condition.reason,
-                message: condition.message.clone(),
-                generation: condition.generation,
-            }
-            .put(&mut conditions, now),
+            Some(condition) => put(&mut conditions, kind, condition, now),
             None => conditions.retain(|entry| entry.type_ != kind),
         }
     }

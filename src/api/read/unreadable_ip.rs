@@ -1,15 +1,15 @@
 //! An `IP` whose status cannot be read: reads the parts that are known, and writes a condition that reports it.
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition as Written, Time};
 use kube::core::DynamicObject;
 use mooring_plan::names::{IpName, IpUid};
-use mooring_plan::objects::{UnreadableIp, UnreadableReport};
+use mooring_plan::objects::{Condition, UnreadableIp, UnreadableReport};
 use mooring_plan::reason::Reason;
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::version_of;
-use crate::api::conditions::{NewCondition, READY, find};
+use crate::api::conditions::{READY, find, put};
 
 /// Reads the known parts. None: the identity cannot be read either.
 #[must_use]
@@ -36,14 +36,13 @@ pub fn unreadable_ip(object: &DynamicObject, problem: String) -> Option<Unreadab
 #[must_use]
 pub fn unreadable_ip_patch(object: &DynamicObject, message: &str, now: &Time) -> Option<Value> {
     let mut conditions = conditions(object);
-    let ready = NewCondition {
-        condition: READY,
-        holds: false,
+    let ready = Condition {
+        status: false,
         reason: Reason::Invalid,
         message: message.to_owned(),
         generation: object.metadata.generation.unwrap_or_default(),
     };
-    ready.put(&mut conditions, now);
+    put(&mut conditions, READY, &ready, now);
     let status = object
         .data
         .get("status")
@@ -52,10 +51,10 @@ pub fn unreadable_ip_patch(object: &DynamicObject, message: &str, now: &Time) ->
 }
 
 /// The conditions that can be read. The others are lost, which only loses messages.
-fn conditions(object: &DynamicObject) -> Vec<Condition> {
+fn conditions(object: &DynamicObject) -> Vec<Written> {
     let written = object.data.pointer("/status/conditions");
     let written = written.and_then(Value::as_array).into_iter().flatten();
     written
-        .filter_map(|condition| Condition::deserialize(condition).ok())
+        .filter_map(|condition| Written::deserialize(condition).ok())
         .collect()
 }

@@ -66,7 +66,9 @@ impl Effects {
             Write::RemoveFinalizer { ip: name, version } => {
                 self.finalizer(name, *version, false).await
             }
-            Write::DropTakeFrom { ip: name, version } => self.remove_take_from(name, *version).await,
+            Write::DropTakeFrom { ip: name, version } => {
+                self.remove_take_from(name, *version).await
+            }
             Write::ReportUnreadable {
                 ip: name,
                 version,
