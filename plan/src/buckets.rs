@@ -6,6 +6,7 @@
 //! size that EC2 documents, and is set to empty when EC2 throttles a call. `facts/outage.rs` decides when a throttled
 //! call is tried again.
 
+use alloc::collections::BTreeMap;
 use core::time::Duration;
 
 use crate::ec2::token_bucket;
@@ -98,43 +99,19 @@ impl Bucket {
     }
 }
 
-/// The buckets of all actions: a plain value, so that it can be part of the state of a model checker.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Buckets {
-    assign: Bucket,
-    unassign: Bucket,
-    describe_interfaces: Bucket,
-    describe_instances: Bucket,
-    describe_instance_status: Bucket,
-    describe_instance_types: Bucket,
-    describe_subnets: Bucket,
-}
-
-impl Default for Buckets {
-    /// Full buckets.
-    fn default() -> Self {
-        Self {
-            assign: Bucket::new(Action::Assign),
-            unassign: Bucket::new(Action::Unassign),
-            describe_interfaces: Bucket::new(Action::DescribeInterfaces),
-            describe_instances: Bucket::new(Action::DescribeInstances),
-            describe_instance_status: Bucket::new(Action::DescribeInstanceStatus),
-            describe_instance_types: Bucket::new(Action::DescribeInstanceTypes),
-            describe_subnets: Bucket::new(Action::DescribeSubnets),
-        }
-    }
-}
+/// The buckets of all actions: a plain value, so that it can be part of the state of a model checker. A bucket that is
+/// not here is full.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Buckets(BTreeMap<Action, Bucket>);
 
 impl Buckets {
     /// Sets the budget for mutating calls.
     #[must_use]
-    pub fn with_budget(self, budget: Budget) -> Self {
+    pub fn with_budget(mut self, budget: Budget) -> Self {
         let bucket = Bucket::sized(budget.burst.max(1), budget.per_second.max(1));
-        Self {
-            assign: bucket,
-            unassign: bucket,
-            ..self
-        }
+        self.0.insert(Action::Assign, bucket);
+        self.0.insert(Action::Unassign, bucket);
+        self
     }
 
     /// Takes the token for one call of `action`.
@@ -156,20 +133,12 @@ impl Buckets {
     }
 
     /// EC2 throttled a call of `action`: the bucket is set to empty.
-    pub const fn throttled(&mut self, action: Action, now: Instant) {
+    pub fn throttled(&mut self, action: Action, now: Instant) {
         self.bucket(action).throttled(now);
     }
 
-    const fn bucket(&mut self, action: Action) -> &mut Bucket {
-        match action {
-            Action::Assign => &mut self.assign,
-            Action::Unassign => &mut self.unassign,
-            Action::DescribeInterfaces => &mut self.describe_interfaces,
-            Action::DescribeInstances => &mut self.describe_instances,
-            Action::DescribeInstanceStatus => &mut self.describe_instance_status,
-            Action::DescribeInstanceTypes => &mut self.describe_instance_types,
-            Action::DescribeSubnets => &mut self.describe_subnets,
-        }
+    fn bucket(&mut self, action: Action) -> &mut Bucket {
+        self.0.entry(action).or_insert_with(|| Bucket::new(action))
     }
 }
 
