@@ -69,8 +69,8 @@ use core::time::Duration;
 use crate::address::Address;
 use crate::cloud::InstanceState;
 use crate::names::{
-    BlockName, DeploymentUid, InstanceId, InstanceType, InterfaceId, IpName, IpUid, NodeName,
-    PodKey, PodUid, ReplicaSetUid, ResourceVersion, SubnetId,
+    BlockName, DeploymentUid, InstanceId, InstanceType, IpName, IpUid, NodeName, PodKey, PodUid,
+    ReplicaSetUid, ResourceVersion, SubnetId,
 };
 use crate::objects::{
     Block, BlockSpec, Claim, DataPath, Ip, Node, Pod, ReplicaSet, Reservation, UnreadableIp,
@@ -97,9 +97,6 @@ pub struct Facts {
     pub(crate) ips: BoxedMap<IpName, Ip>,
     /// IPs whose present status cannot be read. The last state that could be read can be in `ips`.
     pub(crate) unreadable: BTreeMap<IpName, UnreadableIp>,
-    /// IPs by the ENI of their unfinished claim. The room of an ENI is computed for every candidate, and a scan of
-    /// thousands of IPs each time would be slow.
-    pub(crate) pending_by_interface: Sets<InterfaceId, IpName>,
     /// Claims whose write was sent, until an answer or a read shows whether they were written.
     pub(crate) claims_begun: BTreeMap<IpName, ClaimBegun>,
     pub(crate) blocks: BTreeMap<BlockName, Block>,
@@ -206,7 +203,6 @@ impl Facts {
             rolled_back: None,
             ips: BoxedMap::default(),
             unreadable: BTreeMap::new(),
-            pending_by_interface: Sets::default(),
             claims_begun: BTreeMap::new(),
             blocks: BTreeMap::new(),
             block_failures: BTreeMap::new(),

@@ -17,7 +17,7 @@ impl Facts {
     /// The IPs whose address comes to this ENI, and that address: by a claim that EC2 has not confirmed, or by one
     /// whose write was sent. No address comes twice.
     pub fn pending_for(&self, interface: &InterfaceId) -> impl Iterator<Item = (&IpName, Address)> {
-        let written = self.pending_by_interface.of(interface);
+        let written = self.index.unfinished_for(interface);
         let written = written.filter_map(|name| Some((name, self.ips.get(name)?.status.address?)));
         let begun = self.claims_begun.iter().filter(move |(name, begun)| {
             let known = self.ips.get(*name);

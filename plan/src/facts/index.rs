@@ -4,7 +4,9 @@ use alloc::collections::{BTreeMap, BTreeSet};
 
 use super::sets::Sets;
 use crate::address::Address;
-use crate::names::{BlockName, InstanceId, IpName, IpUid, NodeName, PodKey, PodUid, ReplicaSetUid};
+use crate::names::{
+    BlockName, InstanceId, InterfaceId, IpName, IpUid, NodeName, PodKey, PodUid, ReplicaSetUid,
+};
 use crate::objects::{Claim, Ip, Node, Pod};
 
 /// Indexes of IPs, pods and Nodes.
@@ -20,6 +22,8 @@ pub(crate) struct Index {
     /// IPs by the addresses that they have, can still have on an ENI, or ask for.
     ips_about: Sets<Address, IpName>,
     without_address: BTreeSet<IpName>,
+    /// IPs by the ENI of their unfinished claim. The room of an ENI is computed for every candidate.
+    unfinished_for: Sets<InterfaceId, IpName>,
     pods_called: Sets<PodKey, PodUid>,
     /// Pods by the Node that they are bound to; None: not bound yet.
     pods_on: Sets<Option<NodeName>, PodUid>,
@@ -57,6 +61,10 @@ impl Index {
         if ip.status.address.is_none() {
             self.without_address.insert(ip.name.clone());
         }
+        if let Some(interface) = ip.unfinished_for() {
+            self.unfinished_for
+                .insert(interface.clone(), ip.name.clone());
+        }
     }
 
     pub(super) fn remove_ip(&mut self, ip: &Ip) {
@@ -74,6 +82,9 @@ impl Index {
             self.ips_about.remove(&address, &ip.name);
         }
         self.without_address.remove(&ip.name);
+        if let Some(interface) = ip.unfinished_for() {
+            self.unfinished_for.remove(interface, &ip.name);
+        }
     }
 
     pub(super) fn add_pod(&mut self, pod: &Pod) {
@@ -135,6 +146,11 @@ impl Index {
     /// The IPs without an address.
     pub(crate) fn without_address(&self) -> impl Iterator<Item = &IpName> {
         self.without_address.iter()
+    }
+
+    /// The IPs with an unfinished claim for this ENI.
+    pub(crate) fn unfinished_for(&self, interface: &InterfaceId) -> impl Iterator<Item = &IpName> {
+        self.unfinished_for.of(interface)
     }
 
     pub(crate) fn claimed_in(&self, block: &BlockName) -> usize {

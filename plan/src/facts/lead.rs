@@ -20,7 +20,6 @@ impl Facts {
             rolled_back: before.rolled_back,
             ips: before.ips,
             unreadable: before.unreadable,
-            pending_by_interface: before.pending_by_interface,
             claims_begun: before.claims_begun,
             blocks: before.blocks,
             pods: before.pods,

@@ -58,11 +58,6 @@ impl Facts {
         let missed = absent.filter(|(uid, _)| Some(uid) == holder).cloned();
         self.clear_missing_holder(&name);
         let pending_now = ip.unfinished_for().cloned();
-        self.uncount_pending(&name);
-        if let Some(interface) = ip.unfinished_for() {
-            self.pending_by_interface
-                .insert(interface.clone(), name.clone());
-        }
         if let Some(before) = self.ips.get(&name) {
             self.index.remove_ip(before);
         }
@@ -110,12 +105,6 @@ impl Facts {
         Affected::One(name)
     }
 
-    pub(super) fn uncount_pending(&mut self, name: &IpName) {
-        if let Some(interface) = self.ips.get(name).and_then(Ip::unfinished_for) {
-            self.pending_by_interface.remove(interface, name);
-        }
-    }
-
     pub(super) fn lose_ip(&mut self, name: &IpName, now: Instant) -> Affected {
         self.memory.remove(name);
         // The IPs without an address are affected below anyway.
@@ -123,7 +112,6 @@ impl Facts {
         self.missed.remove(name);
         self.reads.failed.remove(name);
         self.clear_missing_holder(name);
-        self.uncount_pending(name);
         let removed = self.ips.remove(name);
         let slot = self.claim_write_ended(name);
         let Some(gone) = removed else {
