@@ -3,7 +3,7 @@
 
 use alloc::format;
 
-use super::conditions::{Attachment, Trouble, build, claimed};
+use super::conditions::{Trouble, claimed};
 use super::refused::denied_edit;
 use super::refused_writes::is_of_status;
 use super::reserve::Unreserved;
@@ -11,7 +11,7 @@ use super::trouble::{failing_call, unserved};
 use super::{Next, Notices, World};
 use crate::address::Address;
 use crate::facts::SubnetFacts;
-use crate::names::InterfaceId;
+use crate::names::{BlockName, InterfaceId};
 use crate::objects::{Block, Claim, ClaimPhase, IpStatus, Pod, Previous, Reservation, Target};
 use crate::reason::Reason;
 use crate::step::{Read, StatusWrite, Write};
@@ -19,18 +19,14 @@ use crate::step::{Read, StatusWrite, Write};
 impl World<'_> {
     /// The address in the spec, if it differs from the reserved one.
     fn other_address(&self) -> Option<Address> {
-        let desired = self.ip.desired.as_ref().ok()?.address?;
-        (Some(desired) != self.ip.status.address).then_some(desired)
+        let desired = self.ip.desired_address();
+        desired.filter(|_| desired != self.ip.status.address)
     }
 
-    fn other_block(&self) -> bool {
-        let desired = self
-            .ip
-            .desired
-            .as_ref()
-            .ok()
-            .and_then(|desired| desired.block.as_ref());
-        desired.is_some_and(|block| Some(block) != self.ip.status.block.as_ref())
+    /// The block in the spec, if it differs from the one of the reserved address.
+    fn other_block(&self) -> Option<&BlockName> {
+        let desired = self.ip.desired.as_ref().ok()?.block.as_ref();
+        desired.filter(|_| desired != self.ip.status.block.as_ref())
     }
 
     /// An edit while no pod holds the IP: reserves the new address, then writes it to the status.
@@ -38,9 +34,8 @@ impl World<'_> {
         if let Err(why) = &self.ip.desired {
             return Err(Unreserved::trouble(Reason::Invalid, why.clone()));
         }
-        let moves_block = self.other_block();
         let Some(address) = self.other_address() else {
-            if !moves_block {
+            if self.other_block().is_none() {
                 return Ok(());
             }
             // Another block without an address: allocate there, and release the old reservation later.
@@ -57,19 +52,7 @@ impl World<'_> {
         let block = self.desired_block()?;
         self.leaves_subnet_for(block)?;
         self.reserve(block, address)?;
-        let status = IpStatus {
-            address: Some(address),
-            block: Some(block.name.clone()),
-            ..self.ip.status.clone()
-        };
-        let conditions = build(self, &status, Ok(()), &Attachment::Unclaimed);
-        Err(Unreserved::Do(self.write_status(
-            StatusWrite::Reserved,
-            IpStatus {
-                conditions,
-                ..status
-            },
-        )))
+        Err(Unreserved::Do(self.write_reserved(block, address)))
     }
 
     /// `Ok` if the IP may move to this block. To one of another subnet it may not before each place of the present
@@ -104,7 +87,7 @@ impl World<'_> {
             return Ok(());
         };
         let new = self.other_address();
-        let refused = |block: &str| {
+        let refused = |block: &BlockName| {
             Unreserved::trouble(
                 Reason::AddressChanging,
                 format!(
@@ -114,20 +97,13 @@ impl World<'_> {
                 ),
             )
         };
-        if self.other_block() {
-            return Err(refused(
-                self.ip
-                    .desired
-                    .as_ref()
-                    .ok()
-                    .and_then(|desired| desired.block.as_ref())
-                    .map_or("", |name| name.as_str()),
-            ));
+        if let Some(other) = self.other_block() {
+            return Err(refused(other));
         }
         let Some(new) = new else { return Ok(()) };
         let block = self.desired_block()?;
         if Some(&block.name) != self.ip.status.block.as_ref() {
-            return Err(refused(block.name.as_str()));
+            return Err(refused(&block.name));
         }
         self.reserve(block, new)?;
         let location = self.locate(new);

@@ -3,13 +3,13 @@
 
 use alloc::vec::Vec;
 
-use super::conditions;
+use super::conditions::{self, Attachment};
 use super::world::is_ours;
 use super::{Next, World};
 use crate::address::Address;
 use crate::ec2::LATE_CALL;
 use crate::names::{InterfaceId, MacAddress};
-use crate::objects::{Claim, ClaimPhase, IpStatus, MAX_PREVIOUS, Pod, Previous, Target};
+use crate::objects::{Block, Claim, ClaimPhase, IpStatus, MAX_PREVIOUS, Pod, Previous, Target};
 use crate::step::{StatusWrite, Write};
 
 /// `status.previous` is full of places that can still have an address, so no claim is possible.
@@ -28,6 +28,17 @@ impl World<'_> {
             change,
             status,
         })
+    }
+
+    /// A write of the address that is now reserved for this IP, which no pod holds.
+    pub(crate) fn write_reserved(&self, block: &Block, address: Address) -> Next {
+        let mut status = IpStatus {
+            address: Some(address),
+            block: Some(block.name.clone()),
+            ..self.ip.status.clone()
+        };
+        status.conditions = conditions::build(self, &status, Ok(()), &Attachment::Unclaimed);
+        self.write_status(StatusWrite::Reserved, status)
     }
 
     /// The MAC address of the ENI of the claim (R4.35). It does not change while the ENI exists.

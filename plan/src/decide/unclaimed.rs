@@ -4,15 +4,15 @@
 use alloc::format;
 
 use super::choose::Choice;
-use super::conditions::{Attachment, Trouble, build};
+use super::conditions::{Attachment, Trouble};
 use super::reserve::{ASK_AGAIN, Unreserved};
 use super::trouble::{call_or_report, previous_full, unseen};
 use super::{Next, Notices, World};
 use crate::address::Address;
 use crate::facts::SubnetFacts;
-use crate::objects::{Block, BlockSpec, IpStatus, Reservation};
+use crate::objects::{Block, BlockSpec, Reservation};
 use crate::reason::Reason;
-use crate::step::{Call, Read, StatusWrite, Step, Write};
+use crate::step::{Call, Read, Step, Write};
 
 /// The next step of an IP that no pod holds.
 pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
@@ -178,19 +178,7 @@ fn first(world: &World<'_>) -> Result<(), Unreserved> {
         None => allocate(world, block, spec, subnet)?,
     };
     world.reserve(block, address)?;
-    let status = IpStatus {
-        address: Some(address),
-        block: Some(block.name.clone()),
-        ..world.ip.status.clone()
-    };
-    let conditions = build(world, &status, Ok(()), &Attachment::Unclaimed);
-    Err(Unreserved::Do(world.write_status(
-        StatusWrite::Reserved,
-        IpStatus {
-            conditions,
-            ..status
-        },
-    )))
+    Err(Unreserved::Do(world.write_reserved(block, address)))
 }
 
 /// The lowest address that is free as far as is known. The IP that creates the `IPAddress` first gets it.

@@ -87,11 +87,7 @@ impl Ip {
     /// True if a pod holds the IP and its spec has another address than the reserved one.
     #[must_use]
     pub(crate) fn is_edited_while_held(&self) -> bool {
-        let desired = self
-            .desired
-            .as_ref()
-            .ok()
-            .and_then(|desired| desired.address);
+        let desired = self.desired_address();
         self.status.claim.is_some() && desired.is_some() && desired != self.status.address
     }
 
