@@ -36,9 +36,9 @@ mod workload;
 mod world;
 
 pub(crate) use eligible::usable_in;
-pub use eligible::{Placement, usable_interface};
+pub use eligible::usable_interface;
 pub(crate) use holder::INSTANCE_FRESH;
-pub use ineligible::Ineligible;
+pub(crate) use ineligible::Ineligible;
 pub(crate) use next::{Next, Notices};
 pub(crate) use refused_writes::refused_write;
 pub(crate) use trouble::not_permitted;

@@ -5,12 +5,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::eligible::Placement;
 use super::waits::older_revision_first;
 use super::world::on_pod;
 use super::{Ineligible, Next, Notices, World};
 use crate::names::ReplicaSetUid;
-use crate::objects::{Claim, Pod, ReplicaSet};
+use crate::objects::{Claim, Pod, ReplicaSet, Target};
 use crate::reason::Reason;
 use crate::step::Read;
 use crate::time::Instant;
@@ -29,7 +28,7 @@ const REPLICA_SETS_AGE_FREE: Duration = Duration::from_mins(1);
 pub(crate) struct Candidate<'a> {
     pub(crate) pod: &'a Pod,
     pub(crate) seen: Instant,
-    pub(crate) placement: Placement,
+    pub(crate) placement: Target,
 }
 
 /// The result of a choice.

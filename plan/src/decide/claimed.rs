@@ -146,8 +146,8 @@ pub(crate) fn elsewhere(
         .as_ref()
         .and_then(|name| world.facts.nodes.get(name));
     match node.map(|seen| world.placement_on(&seen.node)) {
-        Some(Ok(placement)) if placement.target.place != target.place => world
-            .claim(holder, &placement.target, None)
+        Some(Ok(placement)) if placement.place != target.place => world
+            .claim(holder, &placement, None)
             .unwrap_or_else(|_| previous_full(world, notices)),
         _ => {
             // At its old place the address serves no pod, unless the claim goes back to the former holder.

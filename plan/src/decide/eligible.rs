@@ -10,16 +10,9 @@ use crate::names::{InstanceId, InstanceType, InterfaceId, InterfaceRef, PodUid};
 use crate::objects::{BlockSpec, Node, Pod, Target};
 use crate::reason::Reason;
 
-/// Where the address of a pod would go.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Placement {
-    /// Node, instance and ENI.
-    pub target: Target,
-}
-
 impl World<'_> {
     /// The placement of the pod, or why it cannot hold the address now.
-    pub(crate) fn placement(&self, pod: &Pod) -> Result<Placement, Ineligible> {
+    pub(crate) fn placement(&self, pod: &Pod) -> Result<Target, Ineligible> {
         if pod.deleting.is_some() || pod.ended || !pod.annotated {
             return Err(Ineligible::Leaving);
         }
@@ -39,7 +32,7 @@ impl World<'_> {
             return Err(away());
         }
         let placement = self.placement_on(node)?;
-        let interface = &placement.target.place.interface;
+        let interface = &placement.place.interface;
         if let Some(reason) = self.refused(&pod.uid, interface) {
             return Err(Ineligible::Refused(interface.clone(), reason));
         }
@@ -50,7 +43,7 @@ impl World<'_> {
     }
 
     /// The placement on this Node, or why it cannot carry the address.
-    pub(crate) fn placement_on(&self, node: &Node) -> Result<Placement, Ineligible> {
+    pub(crate) fn placement_on(&self, node: &Node) -> Result<Target, Ineligible> {
         let instance = self.facts.instance_of(node)?;
         let nowhere = || Ineligible::NoInterface(node.name.clone());
         if !self.subnet_is_shown() {
@@ -62,11 +55,9 @@ impl World<'_> {
             interface: interface.id.clone(),
             instance: instance.clone(),
         };
-        Ok(Placement {
-            target: Target {
-                node: node.name.clone(),
-                place,
-            },
+        Ok(Target {
+            node: node.name.clone(),
+            place,
         })
     }
 

@@ -11,7 +11,7 @@ use crate::reason::Reason;
 
 /// Why a pod cannot hold the address now.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Ineligible {
+pub(crate) enum Ineligible {
     /// Not bound to a node yet.
     Unscheduled,
     /// Being deleted, ended, or without the annotation: it does not want an address.
@@ -40,8 +40,7 @@ pub enum Ineligible {
 
 impl Ineligible {
     /// The Event for a pod that waits; None if no message is needed. What EC2 does not show is reported on the IP.
-    #[must_use]
-    pub fn notice(&self, block: Option<&Block>) -> Option<(Reason, String)> {
+    pub(crate) fn notice(&self, block: Option<&Block>) -> Option<(Reason, String)> {
         let name = block.map_or("", |block| block.name.as_str());
         Some(match self {
             Self::Unscheduled | Self::Leaving | Self::NoInventory => return None,

@@ -250,9 +250,7 @@ fn drifted(
         ));
     }
     // Without another place, the claim names the same target and is not recorded, so that the gate becomes `False`.
-    let to = placement
-        .as_ref()
-        .map_or(target, |placement| &placement.target);
+    let to = placement.as_ref().unwrap_or(target);
     let next = world.claim(holder, to, None);
     Some(next.unwrap_or_else(|_| previous_full(world, notices)))
 }
@@ -273,7 +271,7 @@ fn take_over(world: &World<'_>, choice: Choice<'_>, notices: &mut Notices) -> Ne
         return world.soon();
     }
     world
-        .claim(candidate.pod, &candidate.placement.target, None)
+        .claim(candidate.pod, &candidate.placement, None)
         .unwrap_or_else(|_| previous_full(world, notices))
 }
 

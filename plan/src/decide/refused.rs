@@ -126,7 +126,7 @@ pub(crate) fn wait_for_permission(
     notices: &mut Notices,
 ) -> Option<Next> {
     let from = &claim.target()?.place.interface;
-    let to = &candidate.placement.target.place.interface;
+    let to = &candidate.placement.place.interface;
     if from == to {
         return None;
     }

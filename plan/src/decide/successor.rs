@@ -100,7 +100,7 @@ impl<'a> World<'a> {
     /// this round first (R3.23).
     fn fresh_enough(&self, candidate: Candidate<'a>) -> Choice<'a> {
         let pod = candidate.pod;
-        if self.limit_is_awaited(&candidate.placement.target.node) {
+        if self.limit_is_awaited(&candidate.placement.node) {
             return Choice::None(self.soon());
         }
         match self.read_pod(&pod.key) {
@@ -111,7 +111,7 @@ impl<'a> World<'a> {
             Some(_) => {}
         }
         let fresh = |begun: &Instant| self.memory.fresh(*begun, self.now);
-        let node = &candidate.placement.target.node;
+        let node = &candidate.placement.node;
         if !self.facts.reads.nodes.get(node).is_some_and(fresh) {
             return Choice::None(Next::read(Read::Node(node.clone())));
         }

@@ -98,7 +98,7 @@ fn assign_to_candidate(
     }
     match candidate {
         Some(candidate) if location.fresh => {
-            match world.claim(candidate.pod, &candidate.placement.target, foreign) {
+            match world.claim(candidate.pod, &candidate.placement, foreign) {
                 Ok(next) => next,
                 Err(_) => previous_full(world, notices),
             }
