@@ -239,12 +239,11 @@ impl Engine {
                 self.report(Report::Contradicted(subnet.clone(), contradiction));
             }
         }
-        let listed = matches!(fact, Fact::Listed(..));
-        let affected = self.facts.apply(fact, begun, now);
-        if listed && affected == Affected::All {
-            // The API server was restored from a backup: a deleted IP can come back with its UID.
+        if let Fact::Restored(_) = fact {
+            // A deleted IP can come back with its UID.
             self.tombstones = Tombstones::default();
         }
+        let affected = self.facts.apply(fact, begun, now);
         if self.leading {
             self.queue.extend(gone.iter());
             self.queue_affected(affected);

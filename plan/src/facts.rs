@@ -70,7 +70,7 @@ use crate::address::Address;
 use crate::cloud::InstanceState;
 use crate::names::{
     BlockName, DeploymentUid, InstanceId, InstanceType, IpName, IpUid, NodeName, PodKey, PodUid,
-    ReplicaSetUid, ResourceVersion, SubnetId,
+    ReplicaSetUid, SubnetId,
 };
 use crate::objects::{
     Block, BlockSpec, Claim, DataPath, Ip, Node, Pod, ReplicaSet, Reservation, UnreadableIp,
@@ -90,9 +90,7 @@ pub struct Settings {
 pub struct Facts {
     pub(crate) settings: Settings,
     pub(crate) synced: BTreeSet<Kind>,
-    pub(crate) listed: BTreeMap<Kind, ResourceVersion>,
-    /// Set if a list had a lower version than the one before: the API server was restored from a backup. The value is
-    /// the blocks that a user has confirmed since.
+    /// Set if the API server was restored from a backup. The value is the blocks that a user has confirmed since.
     pub(crate) rolled_back: Option<BTreeSet<BlockName>>,
     pub(crate) ips: BoxedMap<IpName, Ip>,
     /// IPs whose present status cannot be read. The last state that could be read can be in `ips`.
@@ -199,7 +197,6 @@ impl Facts {
         Self {
             settings,
             synced: BTreeSet::new(),
-            listed: BTreeMap::new(),
             rolled_back: None,
             ips: BoxedMap::default(),
             unreadable: BTreeMap::new(),

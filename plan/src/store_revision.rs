@@ -4,8 +4,6 @@
 //! The Leases can be in another store than a kind, so a list with a lower version than the revision of the `Lease` is
 //! no restoration.
 
-use alloc::vec::Vec;
-
 use crate::names::ResourceVersion;
 
 /// The revision of the store, from the answers about one object or list: in the controller the `Lease`, in the node
@@ -49,7 +47,7 @@ impl Revision {
 /// What is known of the versions of one kind, to notice each restoration once (R1.25).
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KnownVersions {
-    /// The highest version of the lists since the last restoration. The engine was told it last.
+    /// The highest version of the lists since the last restoration.
     listed: ResourceVersion,
     /// The highest revision that the `Lease` showed since then. With one store the lists are rarely that new.
     revision: ResourceVersion,
@@ -57,55 +55,35 @@ pub struct KnownVersions {
     restorations: u32,
 }
 
-/// What follows from a version that the API server showed.
-#[must_use]
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Change {
-    /// The versions to tell the engine, in this order ([`Fact::Listed`](crate::facts::Fact::Listed)).
-    pub listed: Vec<ResourceVersion>,
-    /// True if the store was restored: the watch must be restarted, because it receives nothing until the version from
-    /// which it continues is reached again, which may take hours (R7.5). It is restarted after the engine was told the
-    /// versions, because they decide how the new list is read.
-    pub restored: bool,
-}
-
 impl KnownVersions {
-    /// Applies the version of a list. The lists are asked for in sequence, so a lower version is a restoration (R1.25).
-    pub fn list_shows(&mut self, version: ResourceVersion) -> Change {
-        if version < self.listed {
+    /// Applies the version of a list. True if the store was restored: the lists are asked for in sequence, so a lower
+    /// version is a restoration (R1.25).
+    #[must_use]
+    pub fn list_shows(&mut self, version: ResourceVersion) -> bool {
+        let restored = version < self.listed;
+        if restored {
             // The `Lease` shows this restoration too, if it is in the same store.
             self.revision = self.revision.min(version);
-            return self.restored(self.listed, version);
         }
         self.listed = version;
-        Change {
-            listed: Vec::from([version]),
-            restored: false,
-        }
+        restored
     }
 
-    /// Applies the revision that the `Lease` shows. A list after a restoration may have shown the decrease already
+    /// Applies the revision that the `Lease` shows. True if the store was restored, and no list has shown it before
     /// (R1.25).
-    pub fn lease_shows(&mut self, now: Revision) -> Change {
+    #[must_use]
+    pub fn lease_shows(&mut self, now: Revision) -> bool {
         let version = now.highest;
-        let restored = now.restorations != self.restorations;
+        let decreased = now.restorations != self.restorations;
         self.restorations = now.restorations;
-        let highest = self.listed.max(self.revision);
-        if restored && version < highest {
+        let restored = decreased && version < self.listed.max(self.revision);
+        if restored {
             self.revision = version;
             // With two stores the next list can have a lower version than the `Lease`. That is no second restoration.
-            return self.restored(highest, self.listed.min(version));
+            self.listed = self.listed.min(version);
+        } else {
+            self.revision = self.revision.max(version);
         }
-        self.revision = self.revision.max(version);
-        Change::default()
-    }
-
-    fn restored(&mut self, from: ResourceVersion, to: ResourceVersion) -> Change {
-        self.listed = to;
-        Change {
-            // The engine compares with the version that it was told last, which may be old.
-            listed: Vec::from([from, to]),
-            restored: true,
-        }
+        restored
     }
 }

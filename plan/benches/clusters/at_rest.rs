@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mooring_plan::buckets::Budget;
 use mooring_plan::engine::{Engine, Event, Pacing};
-use mooring_plan::facts::{Fact, Settings};
+use mooring_plan::facts::{Fact, Kind, Settings};
 use mooring_plan::names::IpName;
 use mooring_plan::time::Instant;
 use mooring_world::attached::{Attached, address, attached, ip_name, node_name, primary};
@@ -62,8 +62,7 @@ impl Cluster {
         for number in 0..ips {
             cluster.held(number, now);
         }
-        let ends: Vec<Fact> = cluster.kube.lists_end().collect();
-        for fact in ends {
+        for fact in Kind::ALL.map(Fact::Synced) {
             cluster.tell(fact, now);
         }
         cluster.engine.handle(leadership(true), now);

@@ -64,7 +64,11 @@ impl Facts {
             Fact::Reservation(reservation) => self.see_reservation(reservation, now),
             Fact::ReservationGone(address) => self.lose_reservation(address),
             Fact::Synced(kind) => changed(self.synced.insert(kind)),
-            Fact::Listed(kind, version) => self.listed_at(kind, version),
+            Fact::Restored(kind) => {
+                self.rolled_back = Some(BTreeSet::new());
+                self.reset_versions(kind);
+                Affected::All
+            }
             Fact::LimitsRead(limits) => {
                 let before = self.limits.clone();
                 self.limits_unanswered
@@ -155,17 +159,6 @@ impl Facts {
         }
         self.forget_subnets();
         self.affected_by_block(before.as_ref(), None)
-    }
-
-    fn listed_at(&mut self, kind: Kind, version: ResourceVersion) -> Affected {
-        let known = self.listed.entry(kind).or_default();
-        let back = version < *known;
-        *known = version;
-        if back {
-            self.rolled_back = Some(BTreeSet::new());
-            self.reset_versions(kind);
-        }
-        changed(back)
     }
 
     /// After a restore from a backup, the API server continues at a lower version. So every object that it shows from

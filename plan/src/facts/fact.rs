@@ -4,7 +4,7 @@ use crate::address::Address;
 use crate::cloud::{InstanceState, Interface, Subnet};
 use crate::names::{
     BlockName, InstanceId, InstanceType, InterfaceId, IpName, IpUid, NodeName, PodKey, PodUid,
-    ReplicaSetUid, ResourceVersion, SubnetId,
+    ReplicaSetUid, SubnetId,
 };
 use crate::objects::{Block, Ip, Node, NodeReport, Pod, ReplicaSet, Reservation, UnreadableIp};
 use crate::outcome::Outcome;
@@ -75,8 +75,8 @@ pub enum Fact {
     NodeReportGone(NodeName),
     /// The first list of a kind is complete.
     Synced(Kind),
-    /// The `resourceVersion` of a complete list of a kind.
-    Listed(Kind, ResourceVersion),
+    /// The API server was restored from a backup: what it shows of a kind from now on can have lower versions.
+    Restored(Kind),
 
     /// The answer to [`Read::Pod`]: None is a 404.
     PodRead(PodKey, Option<Pod>),

@@ -16,7 +16,6 @@ impl Facts {
         let before = core::mem::replace(self, Self::new(self.settings));
         *self = Self {
             synced: before.synced,
-            listed: before.listed,
             rolled_back: before.rolled_back,
             ips: before.ips,
             unreadable: before.unreadable,

@@ -4,12 +4,11 @@
 use std::time::Duration;
 
 use mooring_plan::cloud::Subnet;
-use mooring_plan::facts::{Affected, Fact, Facts, Kind, Settings};
+use mooring_plan::facts::{Affected, Fact, Kind};
 use mooring_plan::names::{IpName, IpUid, ResourceVersion, SubnetId};
 use mooring_plan::objects::Reservation;
-use mooring_plan::time::Instant;
 
-use crate::sim::{INTERVAL, SUBNET, Sim, address, key};
+use crate::sim::{SUBNET, Sim, address, key};
 
 /// One IP that a pod of n1 holds.
 fn world() -> Sim {
@@ -41,7 +40,6 @@ fn several(names: &[&str]) -> Affected {
 fn a_known_fact_affects_no_ip() {
     let mut sim = world();
     let kube = sim.kube.clone();
-    let newest = kube.newest();
     let known = [
         Fact::Ip(kube.ips.values().next().unwrap().clone()),
         Fact::Block(kube.blocks.values().next().unwrap().clone()),
@@ -49,8 +47,6 @@ fn a_known_fact_affects_no_ip() {
         Fact::Node(kube.nodes.values().next().unwrap().clone()),
         Fact::Reservation(kube.reservations.values().next().unwrap().clone()),
         Fact::Synced(Kind::Ip),
-        Fact::Listed(Kind::Ip, newest),
-        Fact::Listed(Kind::Ip, newest),
         Fact::SubnetRead(
             SubnetId::from(SUBNET),
             Subnet::untagged(vec!["203.0.113.0/24".parse().unwrap()]),
@@ -85,7 +81,7 @@ fn a_new_fact_affects_the_ips_it_is_about() {
     assert_eq!(told(&mut sim, fact), Affected::All);
     let fact = Fact::LimitsRead([("m5.large".into(), 2)].into());
     assert_eq!(told(&mut sim, fact), Affected::All);
-    let fact = Fact::Listed(Kind::Ip, ResourceVersion(1));
+    let fact = Fact::Restored(Kind::Ip);
     assert_eq!(told(&mut sim, fact), Affected::All, "a backup");
 }
 
@@ -178,16 +174,6 @@ fn an_ip_with_another_uid_is_another_ip_whatever_its_version() {
     );
     recreated.uid = "recreated".into();
     assert_eq!(told(&mut sim, Fact::Ip(recreated)), partner());
-}
-
-#[test]
-fn the_first_list_is_not_a_restore() {
-    let mut facts = Facts::new(Settings {
-        inventory_interval: INTERVAL,
-    });
-    let now = Instant::START;
-    let listed = Fact::Listed(Kind::Ip, ResourceVersion(7));
-    assert_eq!(facts.apply(listed, now, now), Affected::Nothing);
 }
 
 #[test]

@@ -208,9 +208,9 @@ fn ips_without_a_holder_do_not_raise_the_limit() {
 fn after_a_restore_only_a_person_releases_the_brake() {
     let mut sim = Sim::new();
     held(&mut sim, 4);
-    let (now, old) = (sim.now, ResourceVersion(1));
+    let now = sim.now;
     let facts = sim.controllers[0].facts_mut();
-    facts.apply(Fact::Listed(Kind::Pod, old), now, now);
+    facts.apply(Fact::Restored(Kind::Pod), now, now);
     // The watch shows the block again, first unchanged and then changed.
     sim.change_block("block", |block| block.generation += 1);
     vanish(&mut sim, 1);
@@ -225,9 +225,9 @@ fn a_confirmation_for_one_block_does_not_apply_to_another() {
     let mut sim = Sim::new();
     held(&mut sim, 4);
     sim.block("other", "203.0.114.0/24");
-    let (now, old) = (sim.now, ResourceVersion(1));
+    let now = sim.now;
     let facts = sim.controllers[0].facts_mut();
-    facts.apply(Fact::Listed(Kind::Pod, old), now, now);
+    facts.apply(Fact::Restored(Kind::Pod), now, now);
     sim.change_block("other", |block| block.release_brake = true);
     vanish(&mut sim, 1);
     assert!(sim.the_ip("ip0").status.claim.is_some(), "{}", sim.story());
@@ -329,7 +329,7 @@ fn after_a_restore_objects_with_lower_versions_are_accepted() {
         assert_eq!(told, Affected::Nothing, "an earlier {kind:?}");
     }
     for (kind, fact) in shown(ResourceVersion(2)) {
-        facts.apply(Fact::Listed(kind, ResourceVersion(3)), now, now);
+        facts.apply(Fact::Restored(kind), now, now);
         let told = facts.apply(fact, now, now);
         assert_eq!(told, Affected::One("ip0".into()), "a {kind:?} of a backup");
     }

@@ -33,7 +33,7 @@ fn a_restore_is_still_to_be_confirmed() {
     let mut sim = Sim::attached(&["n1"]);
     let now = sim.now;
     let facts = sim.controllers[0].facts_mut();
-    facts.apply(Fact::Listed(Kind::Pod, ResourceVersion(1)), now, now);
+    facts.apply(Fact::Restored(Kind::Pod), now, now);
     sim.lead(0);
     sim.remove_pod("a");
     sim.relist(0);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use mooring_plan::address::Address;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::engine::{Effect, Engine, Event, FailoverPart, Pacing, Report};
-use mooring_plan::facts::{CallError, Settings, WriteOutcome};
+use mooring_plan::facts::{CallError, Fact, Kind, Settings, WriteOutcome};
 use mooring_plan::names::{BlockName, InstanceId, InterfaceId, IpName, NodeName};
 use mooring_plan::objects::{Block, DesiredIp};
 use mooring_plan::outcome::Outcome;
@@ -219,7 +219,7 @@ impl Paced {
         self.in_flight.clear();
         self.shown = Kube::default();
         self.watches_show();
-        for fact in self.kube.lists_end() {
+        for fact in Kind::ALL.map(Fact::Synced) {
             self.engine.handle(Event::Fact(fact), self.now);
         }
         self.engine.handle(leadership(true), self.now);

@@ -4,71 +4,43 @@
 
 use std::time::Duration;
 
-use mooring_plan::facts::{Affected, Fact, Facts, Kind, Settings, WriteOutcome};
+use mooring_plan::facts::{Fact, Kind, WriteOutcome};
 use mooring_plan::names::ResourceVersion;
 use mooring_plan::objects::Ip;
 use mooring_plan::step::Write;
-use mooring_plan::store_revision::{Change, KnownVersions, Revision};
-use mooring_plan::time::Instant;
+use mooring_plan::store_revision::{KnownVersions, Revision};
 
 use crate::engine::{Driven, name};
 
 /// What one process knows of the lists of one kind.
+#[derive(Default)]
 struct Process {
-    facts: Facts,
     known: KnownVersions,
     revision: Revision,
 }
 
 impl Process {
-    fn new() -> Self {
-        Self {
-            facts: Facts::new(Settings {
-                inventory_interval: Duration::from_secs(10),
-            }),
-            known: KnownVersions::default(),
-            revision: Revision::default(),
-        }
-    }
-
     /// A list has this version. Returns true if a restoration is noticed.
     fn list(&mut self, version: u64) -> bool {
-        let change = self.known.list_shows(ResourceVersion(version));
-        self.tell(&change)
+        self.known.list_shows(ResourceVersion(version))
     }
 
     /// The answer to a read or a write of the `Lease` has this version.
     fn lease(&mut self, version: u64) -> bool {
         self.revision = self.revision.answered(ResourceVersion(version));
-        self.show()
+        self.known.lease_shows(self.revision)
     }
 
     /// A watch shows this version of the `Lease`.
     fn lease_event(&mut self, version: u64) -> bool {
         self.revision = self.revision.watched(ResourceVersion(version));
-        self.show()
-    }
-
-    fn show(&mut self) -> bool {
-        let change = self.known.lease_shows(self.revision);
-        self.tell(&change)
-    }
-
-    /// The facts see each restoration exactly once, and the watch is restarted for it.
-    fn tell(&mut self, change: &Change) -> bool {
-        let now = Instant::START;
-        let noticed = change.listed.iter().filter(|version| {
-            let fact = Fact::Listed(Kind::Ip, **version);
-            self.facts.apply(fact, now, now) == Affected::All
-        });
-        assert_eq!(noticed.count(), usize::from(change.restored), "{change:?}");
-        change.restored
+        self.known.lease_shows(self.revision)
     }
 }
 
 #[test]
 fn one_store_without_a_restoration_shows_none() {
-    let mut process = Process::new();
+    let mut process = Process::default();
     // At the start the Lease is read before the first list is complete.
     assert!(!process.lease(200));
     for version in [150, 150, 190] {
@@ -82,7 +54,7 @@ fn one_store_without_a_restoration_shows_none() {
 
 #[test]
 fn a_restoration_that_the_lease_shows_first_is_noticed_once() {
-    let mut process = Process::new();
+    let mut process = Process::default();
     assert!(!process.list(150));
     assert!(!process.lease(200));
     assert!(process.lease(100));
@@ -97,7 +69,7 @@ fn a_restoration_that_the_lease_shows_first_is_noticed_once() {
 #[test]
 fn a_restoration_that_a_list_shows_first_is_noticed_once() {
     for lease in [100, 101] {
-        let mut process = Process::new();
+        let mut process = Process::default();
         assert!(!process.list(150));
         assert!(!process.lease(200));
         assert!(process.list(100));
@@ -110,12 +82,12 @@ fn a_restoration_that_a_list_shows_first_is_noticed_once() {
 
 #[test]
 fn a_restoration_to_after_the_last_list_is_noticed_once_in_each_order() {
-    let mut by_lease = Process::new();
+    let mut by_lease = Process::default();
     assert!(!by_lease.list(10));
     assert!(!by_lease.lease(200));
     assert!(by_lease.lease(100));
     assert!(!by_lease.list(101));
-    let mut by_list = Process::new();
+    let mut by_list = Process::default();
     assert!(!by_list.list(10));
     assert!(!by_list.lease(200));
     // This list is newer than the last one. Only the Lease shows what happened between them.
@@ -125,33 +97,8 @@ fn a_restoration_to_after_the_last_list_is_noticed_once_in_each_order() {
 }
 
 #[test]
-fn the_engine_is_told_the_highest_version_before_the_lower_one() {
-    let mut known = KnownVersions::default();
-    let revision = Revision::default().answered(ResourceVersion(200));
-    let listed = |versions: &[u64], restored| Change {
-        listed: versions.iter().copied().map(ResourceVersion).collect(),
-        restored,
-    };
-    assert_eq!(
-        known.list_shows(ResourceVersion(150)),
-        listed(&[150], false)
-    );
-    assert_eq!(known.lease_shows(revision), listed(&[], false));
-    let revision = revision.answered(ResourceVersion(160));
-    assert_eq!(known.lease_shows(revision), listed(&[200, 150], true));
-    assert_eq!(
-        known.list_shows(ResourceVersion(161)),
-        listed(&[161], false)
-    );
-    assert_eq!(
-        known.list_shows(ResourceVersion(90)),
-        listed(&[161, 90], true)
-    );
-}
-
-#[test]
 fn leases_with_higher_revisions_in_a_store_of_their_own_are_no_restoration() {
-    let mut process = Process::new();
+    let mut process = Process::default();
     assert!(!process.lease(1_000_000));
     for version in [100, 101, 150] {
         assert!(!process.list(version));
@@ -164,7 +111,7 @@ fn leases_with_higher_revisions_in_a_store_of_their_own_are_no_restoration() {
 
 #[test]
 fn leases_with_lower_revisions_in_a_store_of_their_own_are_no_restoration() {
-    let mut process = Process::new();
+    let mut process = Process::default();
     for version in [100_000, 100_001] {
         assert!(!process.list(version));
         assert!(!process.lease(version - 99_990));
@@ -177,7 +124,7 @@ fn leases_with_lower_revisions_in_a_store_of_their_own_are_no_restoration() {
 #[test]
 fn a_restoration_of_the_store_of_the_leases_alone_is_noticed_once() {
     for (listed, leased, restored) in [(100, 1_000_000, 900_000), (100_000, 50, 40)] {
-        let mut process = Process::new();
+        let mut process = Process::default();
         assert!(!process.list(listed));
         assert!(!process.lease(leased));
         // It cannot be told apart from a restoration of the store of the kind.
@@ -201,7 +148,7 @@ fn each_answer_with_a_lower_version_counts_as_one_restoration() {
 
 #[test]
 fn a_late_event_of_a_watch_of_the_lease_is_no_restoration() {
-    let mut process = Process::new();
+    let mut process = Process::default();
     assert!(!process.list(5));
     assert!(!process.lease(7));
     assert!(!process.lease_event(9));
@@ -218,13 +165,12 @@ fn a_late_event_of_a_watch_of_the_lease_is_no_restoration() {
 fn an_ip_that_a_restoration_brings_back_with_its_uid_is_read() {
     let mut driven = Driven::leading(1);
     let ip = driven.engine.facts().ip(&name(0)).cloned().unwrap();
-    driven.fact(Fact::Listed(Kind::Ip, ResourceVersion(500)));
     driven.fact(Fact::IpGone(ip.name.clone(), ip.uid.clone()));
     driven.effects();
     driven.completed(&name(0), Fact::IpRead(name(0), None));
     assert!(!driven.engine.facts().knows(&name(0)));
 
-    driven.fact(Fact::Listed(Kind::Ip, ResourceVersion(400)));
+    driven.fact(Fact::Restored(Kind::Ip));
     driven.fact(Fact::Ip(ip.clone()));
     driven.now = driven.now.plus(Duration::from_secs(1));
     // Another client writes the IP at the same time, so it is read.

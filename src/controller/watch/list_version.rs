@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use kube::api::ListParams;
 use mooring_plan::facts::Fact;
-use mooring_plan::store_revision::{Change, KnownVersions, Revision};
+use mooring_plan::store_revision::{KnownVersions, Revision};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Interval, MissedTickBehavior};
 
@@ -76,8 +76,10 @@ impl ListVersion {
     }
 
     async fn lease_shows(&mut self, revision: Revision) -> Result<(), Closed> {
-        let change = self.known.lease_shows(revision);
-        self.report(change).await
+        if self.known.lease_shows(revision) {
+            self.report().await?;
+        }
+        Ok(())
     }
 
     async fn ask(&mut self) -> Result<(), Closed> {
@@ -102,27 +104,20 @@ impl ListVersion {
         };
         let version = list.metadata.resource_version.as_deref().map(read::version);
         match version {
-            Some(Ok(version)) => {
-                let change = self.known.list_shows(version);
-                self.report(change).await
-            }
+            Some(Ok(version)) if self.known.list_shows(version) => self.report().await,
             _ => Ok(()),
         }
     }
 
-    async fn report(&self, change: Change) -> Result<(), Closed> {
+    /// Reports a restoration. The watch receives nothing until the version from which it continues is reached again,
+    /// which may take hours (R7.5), so it is restarted.
+    async fn report(&self) -> Result<(), Closed> {
         let kind = self.shown.kind;
-        if change.restored {
-            tracing::warn!(?kind, "the API server was restored from a backup");
-        }
-        for version in change.listed {
-            let fact = Fact::Listed(kind, version);
-            self.facts.send(fact).await.map_err(|_| Closed)?;
-        }
-        // The facts decide how the new list is read, so they are sent first.
-        if change.restored {
-            self.set_back.notify_one();
-        }
+        tracing::warn!(?kind, "the API server was restored from a backup");
+        // The fact decides how the new list is read, so it is sent first.
+        let sent = self.facts.send(Fact::Restored(kind)).await;
+        sent.map_err(|_| Closed)?;
+        self.set_back.notify_one();
         Ok(())
     }
 }

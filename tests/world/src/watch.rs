@@ -62,14 +62,6 @@ impl Kube {
             .collect()
     }
 
-    /// The facts that end the lists of all watches.
-    pub fn lists_end(&self) -> impl Iterator<Item = Fact> {
-        let newest = self.newest();
-        Kind::ALL
-            .into_iter()
-            .flat_map(move |kind| [Fact::Listed(kind, newest), Fact::Synced(kind)])
-    }
-
     /// Applies an event to the objects that a watch has shown.
     pub fn show(&mut self, event: &Fact) {
         match event {

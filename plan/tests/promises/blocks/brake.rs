@@ -2,7 +2,6 @@
 //! Rules: R7.2, R7.3.
 
 use mooring_plan::facts::{Fact, Kind};
-use mooring_plan::names::ResourceVersion;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{BlockStep, Write};
 
@@ -97,8 +96,8 @@ fn a_confirmation_does_not_wait_for_a_detach_of_a_pod_whose_end_was_seen() {
 #[test]
 fn a_restored_api_server_without_missing_holders_engages_no_brake() {
     let mut sim = world();
-    let (now, old) = (sim.now, ResourceVersion(1));
+    let now = sim.now;
     let facts = sim.controllers[0].facts_mut();
-    facts.apply(Fact::Listed(Kind::Pod, old), now, now);
+    facts.apply(Fact::Restored(Kind::Pod), now, now);
     assert!(!condition(&mut sim, "BrakeEngaged").status);
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use mooring_plan::facts::{Fact, Kind};
 use mooring_plan::names::ResourceVersion;
+use mooring_plan::store_revision::KnownVersions;
 use mooring_world::kube::Kube;
 
 /// The state that the watches of one controller have shown.
@@ -11,6 +12,7 @@ use mooring_world::kube::Kube;
 pub struct Shown {
     objects: Kube,
     listed: bool,
+    known: KnownVersions,
     /// The version that everything was shown up to.
     upto: Option<ResourceVersion>,
 }
@@ -30,7 +32,10 @@ impl Shown {
         self.upto = (kinds.len() == Kind::ALL.len()).then(|| kube.newest());
         if !self.listed || relist {
             self.listed = true;
-            events.extend(kube.lists_end());
+            if self.known.list_shows(kube.newest()) {
+                events.extend(Kind::ALL.map(Fact::Restored));
+            }
+            events.extend(Kind::ALL.map(Fact::Synced));
         }
         events
     }

@@ -17,7 +17,7 @@ use crate::controller::watch::watched_kind::WatchedKind;
 use crate::fake_api::api_server;
 use crate::metrics::Metrics;
 
-/// The version of the list of one kind, and what the engine is told of it.
+/// The version of the list of one kind, and the restorations that the engine is told.
 struct Followed {
     version: ListVersion,
     revision: Revision,
@@ -26,8 +26,6 @@ struct Followed {
     reported: mpsc::Receiver<Fact>,
     /// Notified when the watch has to be restarted.
     set_back: Arc<Notify>,
-    /// The version that the engine was told last.
-    last: ResourceVersion,
 }
 
 impl Followed {
@@ -49,11 +47,10 @@ impl Followed {
             now,
             reported,
             set_back,
-            last: ResourceVersion(0),
         }
     }
 
-    /// A relist that shows this version. Returns how many restorations the engine sees in what it is told.
+    /// A relist that shows this version. Returns how many restorations the engine is told.
     async fn relisted(&mut self, version: u64) -> usize {
         self.now.store(version, Ordering::Relaxed);
         assert!(self.version.ask().await.is_ok());
@@ -67,12 +64,12 @@ impl Followed {
         self.restorations()
     }
 
-    /// Counts as the engine does: each version that is lower than the one before it. The watch is restarted for each.
+    /// The restorations that the engine was told since the last call. The watch is restarted for each.
     fn restorations(&mut self) -> usize {
         let mut count = 0;
-        while let Ok(Fact::Listed(Kind::Ip, version)) = self.reported.try_recv() {
-            count += usize::from(version < self.last);
-            self.last = version;
+        while let Ok(fact) = self.reported.try_recv() {
+            assert_eq!(fact, Fact::Restored(Kind::Ip));
+            count += 1;
         }
         let restarted = self.set_back.notified().now_or_never().is_some();
         assert_eq!(restarted, count > 0, "the watch");

@@ -9,7 +9,7 @@ use std::time::Duration;
 use mooring_plan::address::Address;
 use mooring_plan::cloud::Interface;
 use mooring_plan::engine::{Completion, Effect, Engine, Event, Pacing, Work};
-use mooring_plan::facts::{CallError, Fact, Facts, Settings};
+use mooring_plan::facts::{CallError, Fact, Facts, Kind, Settings};
 use mooring_plan::names::{IpName, SubnetId};
 use mooring_plan::step::{CallGroup, Decision};
 use mooring_plan::time::Instant;
@@ -116,7 +116,7 @@ impl ControllerState {
         for (_, fact) in kube.events_since(&Kube::default(), true) {
             engine.handle(Event::Fact(fact), NOW);
         }
-        for fact in kube.lists_end() {
+        for fact in Kind::ALL.map(Fact::Synced) {
             engine.handle(Event::Fact(fact), NOW);
         }
         let mut state = Self {
