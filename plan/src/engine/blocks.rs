@@ -1,10 +1,8 @@
 //! Reconciles blocks, and counts their addresses for the metrics.
 
-use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use super::block_schedule::MAX_INTERVAL;
 use super::{Effect, Engine, Pacing, Report};
 use crate::names::BlockName;
 use crate::outcome::Action;
@@ -17,36 +15,15 @@ const COUNT: Duration = Duration::from_secs(1);
 impl Engine {
     /// Begins the steps of all blocks that are due.
     pub(super) fn begin_blocks(&mut self, now: Instant) {
-        if now < self.blocks.next {
+        if now < self.blocks.next() {
             return;
         }
         let blocks: Vec<BlockName> = self.facts.block_names().cloned().collect();
-        let mut still_affected = BTreeSet::new();
-        let mut next = now.plus(MAX_INTERVAL);
-        for block in &blocks {
-            let due = self.blocks.due(block);
-            let running = self.blocks.running.contains_key(block);
-            if running || now < due {
-                if !running {
-                    next = next.min(due);
-                }
-                if self.blocks.is_affected(block) {
-                    still_affected.insert(block.clone());
-                }
-                continue;
-            }
-            self.blocks.looked.insert(block.clone(), now);
-            if let Some(effect) = self.next_block_effect(block, now) {
+        for block in self.blocks.take_due(&blocks, now) {
+            if let Some(effect) = self.next_block_effect(&block, now) {
                 self.outbox.push_back(effect);
             }
         }
-        self.blocks.looked.retain(|block, _| blocks.contains(block));
-        self.blocks
-            .in_progress
-            .retain(|block| blocks.contains(block));
-        self.blocks.affected = still_affected;
-        self.blocks.all_affected = false;
-        self.blocks.next = next;
         self.nodes.mark_affected();
         self.dedup.forget_old(now);
         let counted = self.blocks.counted;
@@ -59,7 +36,7 @@ impl Engine {
     /// Begins the steps that a block needs. [`Engine::poll`] does this for each block that is due; a caller with
     /// [`Pacing::Off`] chooses the time itself.
     pub fn reconcile_block(&mut self, block: &BlockName, now: Instant) -> Option<Effect> {
-        if !self.leading || self.blocks.running.contains_key(block) {
+        if !self.leading || self.blocks.is_running(block) {
             return None;
         }
         self.next_block_effect(block, now)
@@ -90,16 +67,13 @@ impl Engine {
         }
         if self.pacing == Pacing::On {
             let summary = |step: &BlockStep| matches!(step, BlockStep::Status { .. });
-            if allowed.iter().all(summary) {
-                self.blocks.in_progress.remove(block);
-            } else {
-                self.blocks.in_progress.insert(block.clone());
-            }
+            let in_progress = !allowed.iter().all(summary);
+            self.blocks.set_in_progress(block, in_progress);
         }
         if allowed.is_empty() {
             return None;
         }
-        self.blocks.running.insert(block.clone(), now);
+        self.blocks.begun(block, now);
         Some(Effect::BlockSteps(block.clone(), allowed))
     }
 

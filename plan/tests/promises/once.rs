@@ -3,13 +3,15 @@
 
 use std::time::Duration;
 
+use mooring_plan::engine::{Completion, Effect, Event, Work};
 use mooring_plan::facts::{Fact, Kind, WriteOutcome};
-use mooring_plan::names::IpName;
+use mooring_plan::names::{BlockName, IpName};
 use mooring_plan::objects::{Gate, Reservation};
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Read, StatusWrite, Step, Write};
 
+use crate::engine::Driven;
 use crate::sim::{INTERVAL, Sim, address, status_write};
 
 fn world() -> Sim {
@@ -204,4 +206,25 @@ fn a_missing_replica_set_causes_no_handover() {
     sim.wait(Duration::from_secs(30));
     sim.expect_attached("partner", "a");
     sim.expect_event("b", Reason::ClaimedByOther);
+}
+
+#[test]
+fn a_block_that_is_created_again_waits_for_the_steps_of_the_one_that_is_gone() {
+    let mut driven = Driven::leading(0);
+    let name = BlockName::from("block");
+    let block = Fact::Block(mooring_world::objects::block("block", "203.0.113.0/24"));
+    let begins = |driven: &mut Driven| {
+        driven.now = driven.now.plus(Duration::from_secs(10));
+        let mut effects = driven.effects().into_iter();
+        effects.any(|effect| matches!(effect, Effect::BlockSteps(..)))
+    };
+    driven.fact(block.clone());
+    assert!(begins(&mut driven));
+    driven.fact(Fact::BlockGone(name.clone()));
+    assert!(!begins(&mut driven));
+    driven.fact(block);
+    assert!(!begins(&mut driven), "the steps of the earlier block");
+    let ended = Event::Completed(Work::Block(name), Completion::default());
+    driven.engine.handle(ended, driven.now);
+    assert!(begins(&mut driven));
 }
