@@ -104,35 +104,21 @@ pub struct Args {
 /// Lease timings that contradict each other.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "the Lease times must increase: --lease-retry-period {retry:?} < --lease-renew-deadline {renew:?} < \
-     --lease-duration {duration:?}"
+    "the Lease times must be greater than zero and increase: --lease-retry-period {:?} < --lease-renew-deadline {:?} < \
+     --lease-duration {:?}",
+    .0.retry_period, .0.renew_deadline, .0.duration
 )]
-struct InvalidLeaseTimings {
-    retry: Duration,
-    renew: Duration,
-    duration: Duration,
-}
+struct InvalidLeaseTimings(Timings);
 
 /// Runs until a signal arrives.
 pub fn run(args: Args) -> Result<(), BoxError> {
     telemetry::init(args.log_format)?;
-    let (retry, renew, duration) = (
-        args.lease_retry_period,
-        args.lease_renew_deadline,
-        args.lease_duration,
-    );
-    if !(retry < renew && renew < duration) {
-        return Err(InvalidLeaseTimings {
-            retry,
-            renew,
-            duration,
-        }
-        .into());
+    let timings = timings(&args);
+    if !timings.are_valid() {
+        return Err(InvalidLeaseTimings(timings).into());
     }
-    if args.inventory_interval.is_zero() || retry.is_zero() {
-        return Err(
-            "--inventory-interval and --lease-retry-period must be greater than zero".into(),
-        );
+    if args.inventory_interval.is_zero() {
+        return Err("--inventory-interval must be greater than zero".into());
     }
     if !args.webhook && !args.controller {
         return Err(
@@ -255,16 +241,22 @@ async fn webhook(
     Ok(())
 }
 
+/// What the flags say of the Lease.
+const fn timings(args: &Args) -> Timings {
+    Timings {
+        duration: args.lease_duration,
+        renew_deadline: args.lease_renew_deadline,
+        retry_period: args.lease_retry_period,
+    }
+}
+
 /// What the flags say of the controller.
 fn settings(args: Args) -> Settings {
+    let election = args.leader_elect.then_some(timings(&args));
     Settings {
         namespace: args.namespace,
         identity: identity(args.identity),
-        election: args.leader_elect.then_some(Timings {
-            duration: args.lease_duration,
-            renew_deadline: args.lease_renew_deadline,
-            retry_period: args.lease_retry_period,
-        }),
+        election,
         inventory_interval: args.inventory_interval,
         budget: Budget {
             burst: args.ec2_burst,

@@ -45,6 +45,14 @@ pub struct Timings {
 }
 
 impl Timings {
+    /// True if an election works with these times: a holder has time to renew, and stops before another one begins.
+    #[must_use]
+    pub fn are_valid(&self) -> bool {
+        !self.retry_period.is_zero()
+            && self.retry_period < self.renew_deadline
+            && self.renew_deadline < self.duration
+    }
+
     /// No mutating call is begun with less time left: 5 s, or a third of the duration of a short lease.
     pub(super) fn margin(&self) -> Duration {
         CALL.min(Duration::from_millis(millis(self.duration) / 3))

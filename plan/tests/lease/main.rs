@@ -19,6 +19,19 @@ const TIMINGS: Timings = Timings {
     retry_period: Duration::from_secs(2),
 };
 
+#[test]
+fn an_election_needs_times_that_increase() {
+    assert!(TIMINGS.are_valid());
+    let changed = |change: fn(&mut Timings)| {
+        let mut timings = TIMINGS;
+        change(&mut timings);
+        timings.are_valid()
+    };
+    assert!(!changed(|it| it.retry_period = Duration::ZERO));
+    assert!(!changed(|it| it.retry_period = it.renew_deadline));
+    assert!(!changed(|it| it.renew_deadline = it.duration));
+}
+
 /// The `Lease`, with the compare-and-swap of the API server.
 #[derive(Default)]
 struct Server {
