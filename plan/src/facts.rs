@@ -55,7 +55,7 @@ pub(crate) use memory::READ_FRESH;
 pub use memory::{Memory, PodSeen};
 pub(crate) use node_pace::NodePace;
 pub(crate) use node_reports::AWAY;
-pub use node_reports::NodeReportSeen;
+pub use node_reports::{HEARTBEAT, NodeReportSeen};
 pub(crate) use outage::Outage;
 use reservations::Reservations;
 use sets::Sets;

@@ -7,6 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
+use mooring_plan::facts::HEARTBEAT;
 use mooring_plan::names::ResourceVersion;
 use mooring_plan::store_revision::Revision;
 use serde_json::json;
@@ -21,8 +22,6 @@ use crate::api::request::{RequestError, with_timeout};
 use crate::api::{IpNode, IpNodeSpec, IpNodeStatus, ProbedAddress, ProgrammedAddress};
 use crate::telemetry::chain;
 
-/// Interval of the heartbeat in the status.
-const HEARTBEAT: Duration = Duration::from_secs(10);
 /// Wait before a retry after a failure.
 const RETRY: Duration = Duration::from_secs(1);
 

@@ -9,11 +9,14 @@ use crate::names::{IpName, NodeName};
 use crate::objects::NodeReport;
 use crate::time::Instant;
 
-/// A node part writes a heartbeat every 10 s. After three missing heartbeats it counts as away.
-pub(crate) const AWAY: Duration = Duration::from_secs(30);
+/// Interval of the heartbeats that a node part writes.
+pub const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// A heartbeat of this age leads to a question to EC2 (fast failover), and has no other effect.
-const LATE: Duration = Duration::from_secs(15);
+/// After three missing heartbeats a node part counts as away.
+pub(crate) const AWAY: Duration = HEARTBEAT.saturating_mul(3);
+
+/// A heartbeat that is late by half an interval leads to a question to EC2 (fast failover), and has no other effect.
+const LATE: Duration = Duration::from_secs(HEARTBEAT.as_secs() * 3 / 2);
 
 /// The report of a node part, and when its heartbeat last changed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
