@@ -66,6 +66,7 @@ use crate::outcome::Action;
 use crate::step::Notice;
 use crate::time::Instant;
 use block_schedule::BlockSchedule;
+pub use blocks::BLOCK_STEPS_AT_ONCE;
 use call_queue::CallQueue;
 use claim_timers::ClaimTimers;
 use event_dedup::EventDedup;

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
 use mooring_plan::buckets::Budget;
-use mooring_plan::engine::{Completion, Effect, Engine, Event, Pacing, Report, Work};
+use mooring_plan::engine::{
+    BLOCK_STEPS_AT_ONCE, Completion, Effect, Engine, Event, Pacing, Report, Work,
+};
 use mooring_plan::facts::{Fact, Settings};
 use mooring_plan::lease::Leadership;
 use mooring_plan::names::BlockName;
@@ -28,8 +30,6 @@ use super::trace;
 const FINISH: Duration = Duration::from_secs(6);
 /// The most facts that are applied before new effects are started.
 const BATCH: usize = 256;
-/// The most concurrent steps of one block: a block with a thousand nodes has a thousand labels to write.
-const BLOCK_STEPS_AT_ONCE: usize = 8;
 
 /// The inputs of the reconciler.
 pub(super) struct Parts {

@@ -9,6 +9,10 @@ use crate::outcome::Action;
 use crate::step::BlockStep;
 use crate::time::Instant;
 
+/// The most steps of one block whose requests are in flight: a block with a thousand nodes has a thousand labels to
+/// write. The caller keeps to it.
+pub const BLOCK_STEPS_AT_ONCE: usize = 8;
+
 /// Interval of counting addresses.
 const COUNT: Duration = Duration::from_secs(1);
 
