@@ -6,8 +6,8 @@ use mooring_plan::names::{BlockName, SubnetId};
 use mooring_plan::objects::{Block, BlockSpec, DataPath};
 
 use super::{
-    Problem, Unreadable, annotation, has_finalizer, name, namespaces, part, read_block_status, uid,
-    version_of,
+    Problem, Unreadable, annotation, has_finalizer, name, namespaces, part, read_block_status,
+    spec, uid, version_of,
 };
 use crate::api::ipblock::FailoverAfterError;
 use crate::api::{IpBlockSpec, IpBlockStatus, names};
@@ -23,14 +23,6 @@ pub fn block(object: &DynamicObject) -> Result<Block, Unreadable> {
 
 fn read(object: &DynamicObject) -> Result<Block, Problem> {
     let meta = &object.metadata;
-    let spec = match part::<IpBlockSpec>(object, "spec") {
-        Ok(Some(spec)) => block_spec(&spec).map_err(|error| error.to_string()),
-        Ok(None) => Err("the spec is missing: give a CIDR and a subnet".to_owned()),
-        Err(Problem::Shape { source, .. }) => {
-            Err(format!("the spec cannot be read: {source}: correct it"))
-        }
-        Err(problem) => Err(problem.to_string()),
-    };
     let status = part::<IpBlockStatus>(object, "status")
         .ok()
         .flatten()
@@ -42,7 +34,7 @@ fn read(object: &DynamicObject) -> Result<Block, Problem> {
         generation: meta.generation.unwrap_or_default(),
         deleting: meta.deletion_timestamp.is_some(),
         finalizer: has_finalizer(meta, names::BLOCK_FINALIZER),
-        spec,
+        spec: spec(object, "give a CIDR and a subnet", block_spec),
         release_brake: annotation(meta, names::RELEASE_BRAKE_ANNOTATION).is_some(),
         status: read_block_status(&status),
     })

@@ -5,10 +5,10 @@ use mooring_plan::names::{InterfaceId, IpName, IpUid};
 use mooring_plan::objects::Ip;
 
 use super::{
-    Problem, Unreadable, annotation, desired, has_finalizer, name, part, read_ip_status, uid,
+    Problem, Unreadable, annotation, desired, has_finalizer, name, part, read_ip_status, spec, uid,
     version_of,
 };
-use crate::api::{IpSpec, IpStatus, names};
+use crate::api::{IpStatus, names};
 
 /// Reads an `IP`. If the spec cannot be read, `desired` contains a message. If the status cannot be read, the whole IP
 /// is unreadable, because an address whose place is not known must not count as free.
@@ -21,14 +21,6 @@ pub fn ip(object: &DynamicObject) -> Result<Ip, Unreadable> {
 
 fn read(object: &DynamicObject) -> Result<Ip, Problem> {
     let meta = &object.metadata;
-    let desired = match part::<IpSpec>(object, "spec") {
-        Ok(Some(spec)) => desired(&spec).map_err(|error| error.to_string()),
-        Ok(None) => Err("the spec is missing: give an address or a block".to_owned()),
-        Err(Problem::Shape { source, .. }) => {
-            Err(format!("the spec cannot be read: {source}: correct it"))
-        }
-        Err(problem) => Err(problem.to_string()),
-    };
     let status = part::<IpStatus>(object, "status")?.unwrap_or_default();
     Ok(Ip {
         name: IpName::from(name(meta)?),
@@ -37,7 +29,7 @@ fn read(object: &DynamicObject) -> Result<Ip, Problem> {
         generation: meta.generation.unwrap_or_default(),
         deleting: meta.deletion_timestamp.is_some(),
         finalizer: has_finalizer(meta, names::IP_FINALIZER),
-        desired,
+        desired: spec(object, "give an address or a block", desired),
         take_from: annotation(meta, names::TAKE_FROM_ANNOTATION).map(InterfaceId::from),
         status: read_ip_status(&status)?,
     })

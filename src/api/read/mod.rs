@@ -165,6 +165,22 @@ fn is_workload(owner: &OwnerReference, kind: &str) -> bool {
     owner.kind == kind && owner.api_version.starts_with("apps/")
 }
 
+/// Reads the spec of an object. `Err` is a message that says what to write; `give` says it of a spec that is missing.
+fn spec<S: DeserializeOwned, T, E: ToString>(
+    object: &DynamicObject,
+    give: &str,
+    read: fn(&S) -> Result<T, E>,
+) -> Result<T, String> {
+    match part::<S>(object, "spec") {
+        Ok(Some(spec)) => read(&spec).map_err(|error| error.to_string()),
+        Ok(None) => Err(format!("the spec is missing: {give}")),
+        Err(Problem::Shape { source, .. }) => {
+            Err(format!("the spec cannot be read: {source}: correct it"))
+        }
+        Err(problem) => Err(problem.to_string()),
+    }
+}
+
 /// Parses a part of an object. `Ok(None)`: it is left out.
 fn part<T: DeserializeOwned>(
     object: &DynamicObject,
