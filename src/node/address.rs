@@ -29,6 +29,14 @@ pub struct Address {
     pub probe: Option<Probe>,
 }
 
+impl Address {
+    /// Whether the address belongs to a pod and has a probe.
+    #[must_use]
+    pub const fn is_probed(&self) -> bool {
+        matches!(self.endpoint, Endpoint::Pod(_)) && self.probe.is_some()
+    }
+}
+
 /// Where the program that uses the address runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Endpoint {

@@ -35,9 +35,7 @@ pub struct Desired {
 impl Desired {
     /// The pod addresses from which the node part opens probe connections.
     pub fn probed_pods(&self) -> impl Iterator<Item = (&Ipv4Addr, &Address)> {
-        let of_pod = |to: &Address| matches!(to.endpoint, Endpoint::Pod(_));
-        let probed = move |(_, to): &(&Ipv4Addr, &Address)| to.probe.is_some() && of_pod(to);
-        self.addresses.iter().filter(probed)
+        self.addresses.iter().filter(|(_, to)| to.is_probed())
     }
 }
 

@@ -35,13 +35,6 @@ struct Placed<'a> {
     destinations: Rc<str>,
 }
 
-impl Placed<'_> {
-    /// Whether the address belongs to a pod and has a probe.
-    const fn is_probed(&self) -> bool {
-        matches!(self.to.endpoint, Endpoint::Pod(_)) && self.to.probe.is_some()
-    }
-}
-
 /// Builds the table. `reverse_path`: the former `rp_filter` of each interface that Mooring changed, by name.
 #[must_use]
 pub fn table(
@@ -94,7 +87,7 @@ pub fn table(
     maps(&mut table, &placed, &closed, reverse_path, settings);
     let probed = placed
         .iter()
-        .filter(|one| one.is_probed())
+        .filter(|one| one.to.is_probed())
         .map(|one| (one.link, one.address));
     probe_rules::add(&mut table, probed.collect(), settings);
     let pods = placed.iter().filter_map(|one| match one.to.endpoint {
@@ -262,7 +255,7 @@ fn maps(
             settings.mark(slot),
             json!({ "goto": { "target": format!("restore_{slot}") } }),
         );
-        if one.is_probed() {
+        if one.to.is_probed() {
             restore.insert(settings.probe_mark(), probe_rules::restore());
             host.push(json!([concat(one.link, &address), address]));
         }
