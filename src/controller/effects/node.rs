@@ -7,13 +7,14 @@ use mooring_plan::cloud::InstanceState;
 use mooring_plan::engine::Completion;
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{InstanceId, NodeName, ResourceVersion};
-use mooring_plan::outcome::{Action, Outcome};
+use mooring_plan::outcome::Action;
 use mooring_plan::step::{Checks, NodeStep};
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
 use super::Effects;
 use super::patch::{Guard, Subresource, patch};
+use super::reads::instance_read;
 use crate::api::names::{OUT_OF_SERVICE_EFFECT, OUT_OF_SERVICE_TAINT, OUT_OF_SERVICE_VALUE};
 use crate::api::read::is_our_taint;
 use crate::controller::error::Failure;
@@ -33,8 +34,7 @@ impl Effects {
         }
     }
 
-    /// Reads the state of the instance of a node. "EC2 does not know the instance" and "EC2 did not answer" are
-    /// different facts, and neither proves that the instance has ended.
+    /// Reads the state of the instance of a node.
     async fn read_instance_of_node(
         &self,
         node: &NodeName,
@@ -58,11 +58,8 @@ impl Effects {
                 }
             });
         }
-        match asked {
-            Ok(state) => facts.push(Fact::InstanceRead(id.clone(), Some(state))),
-            Err(error) if error.outcome == Outcome::InstanceNotFound => {
-                facts.push(Fact::InstanceRead(id.clone(), None));
-            }
+        match instance_read(id, asked) {
+            Ok(fact) => facts.push(fact),
             Err(error) => self.failed(&Failure::Cloud(error)),
         }
         Completion { facts, called }

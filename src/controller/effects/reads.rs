@@ -4,6 +4,7 @@
 use kube::Api;
 use kube::api::{DynamicObject, ListParams};
 use mooring_plan::address::Address;
+use mooring_plan::cloud::InstanceState;
 use mooring_plan::engine::Completion;
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{InstanceId, IpName, IpUid};
@@ -14,6 +15,7 @@ use super::Effects;
 use super::timeout::with_timeout;
 use crate::api::read::{self, Fields, Reduced, Unreadable};
 use crate::api::{names, watching};
+use crate::cloud::CloudError;
 use crate::controller::error::Failure;
 
 impl Effects {
@@ -108,29 +110,37 @@ impl Effects {
         Ok(Fact::ReservationsRead(uid.clone(), list))
     }
 
-    /// Reads the state of an instance for an IP. "EC2 does not know the instance" and "EC2 did not answer" are
-    /// different facts, and neither proves that the instance has ended.
+    /// Reads the state of an instance for an IP.
     async fn instance(&self, ip: &IpName, id: &InstanceId, wanted: Read) -> Completion {
         let asked = self.cloud.instance(id).await;
         let outcome = asked.as_ref().err().map(|error| error.outcome);
-        let fact = match asked {
-            Ok(state) => Fact::InstanceRead(id.clone(), Some(state)),
-            Err(error) if error.outcome == Outcome::InstanceNotFound => {
-                Fact::InstanceRead(id.clone(), None)
+        let fact = instance_read(id, asked).unwrap_or_else(|error| {
+            self.failed_for(ip, &Failure::Cloud(error));
+            Fact::ReadFailed {
+                ip: ip.clone(),
+                read: wanted,
+                outcome,
             }
-            Err(error) => {
-                self.failed_for(ip, &Failure::Cloud(error));
-                Fact::ReadFailed {
-                    ip: ip.clone(),
-                    read: wanted,
-                    outcome,
-                }
-            }
-        };
+        });
         Completion {
             facts: vec![fact],
             called: vec![(Action::DescribeInstances, outcome)],
         }
+    }
+}
+
+/// The fact of the state of an instance. "EC2 does not know the instance" and "EC2 did not answer" are different, and
+/// neither proves that the instance has ended.
+pub(super) fn instance_read(
+    id: &InstanceId,
+    asked: Result<InstanceState, CloudError>,
+) -> Result<Fact, CloudError> {
+    match asked {
+        Ok(state) => Ok(Fact::InstanceRead(id.clone(), Some(state))),
+        Err(error) if error.outcome == Outcome::InstanceNotFound => {
+            Ok(Fact::InstanceRead(id.clone(), None))
+        }
+        Err(error) => Err(error),
     }
 }
 
