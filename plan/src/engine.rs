@@ -105,7 +105,6 @@ pub struct Engine {
     leading: bool,
     /// When the list of all IPs in flight was begun. No step of an IP begins while it is in flight.
     listing: Option<Instant>,
-    synced: bool,
     queue: WorkQueue,
     calls: CallQueue,
     /// The step of each IP that is in flight.
@@ -148,7 +147,6 @@ impl Engine {
             leadership: Leadership::default(),
             leading: false,
             listing: None,
-            synced: false,
             queue: WorkQueue::default(),
             calls: CallQueue::default(),
             in_flight: BTreeMap::new(),
@@ -244,6 +242,7 @@ impl Engine {
             // A deleted IP can come back with its UID.
             self.tombstones = Tombstones::default();
         }
+        let synced = self.facts.synced();
         let affected = self.facts.apply(fact, begun, now);
         if self.leading {
             self.queue.extend(gone.iter());
@@ -252,8 +251,7 @@ impl Engine {
             // When this process leads, every IP is queued.
             self.forget(&gone);
         }
-        if !self.synced && self.facts.synced() {
-            self.synced = true;
+        if !synced && self.facts.synced() {
             self.report(Report::Synced);
         }
     }

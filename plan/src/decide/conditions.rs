@@ -179,7 +179,7 @@ impl World<'_> {
         let previous = self.previous_needed();
         let status = &self.ip.status;
         let mac = self.mac_needed(status);
-        let same_mac = mac == status.mac || !self.asks_for_node_part();
+        let same_mac = mac == status.mac || !self.facts.asks_for_node_part(self.ip);
         if conditions == status.conditions && previous == status.previous && same_mac {
             return Next::Idle;
         }

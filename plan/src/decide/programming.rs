@@ -9,9 +9,7 @@ use alloc::vec;
 use super::world::on_pod;
 use super::{Next, Notices, World};
 use crate::facts::{HEALTHY_ATTACH, NodeReportSeen};
-use crate::objects::{
-    AddressReport, AddressState, Claim, Condition, DataPath, IpStatus, Pod, Target,
-};
+use crate::objects::{AddressReport, AddressState, Claim, Condition, IpStatus, Pod, Target};
 use crate::reason::Reason;
 use crate::time::Instant;
 
@@ -36,7 +34,7 @@ impl World<'_> {
     }
 
     fn programming_of(&self, status: &IpStatus, claim: &Claim, target: &Target) -> Programming {
-        if !self.asks_for_node_part() {
+        if !self.facts.asks_for_node_part(self.ip) {
             return Programming::NotAsked;
         }
         let node = &target.node;
@@ -82,11 +80,6 @@ impl World<'_> {
             )
         };
         Programming::Unreported(why, Some(seen.away_at()))
-    }
-
-    pub(crate) fn asks_for_node_part(&self) -> bool {
-        self.spec()
-            .is_some_and(|spec| spec.data_path == DataPath::NodePart)
     }
 
     /// None if the pod need not wait for the node part. Otherwise when to decide again for a pod whose address is

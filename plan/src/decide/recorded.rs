@@ -158,9 +158,14 @@ fn fail_over(
         }
         return Next::Idle;
     }
-    let lost = world.lost(holder, target);
-    let choose = |notices: &mut Notices| world.choose(candidates, notices);
-    lost_to(world, lost, choose, notices)
+    match world.lost(holder, target) {
+        Failover::No => Next::Idle,
+        Failover::Ask(next) => next,
+        Failover::Yes => {
+            let choice = world.choose(candidates, notices);
+            take_over(world, choice, notices)
+        }
+    }
 }
 
 /// The holder does not hold the address any more (quorum read of this round): claims it for the next pod, or detaches
@@ -273,21 +278,4 @@ fn take_over(world: &World<'_>, choice: Choice<'_>, notices: &mut Notices) -> Ne
     world
         .claim(candidate.pod, &candidate.placement, None)
         .unwrap_or_else(|_| previous_full(world, notices))
-}
-
-/// The step for a failover: a move to the candidate, a read, or nothing yet.
-fn lost_to<'a>(
-    world: &World<'a>,
-    lost: Failover,
-    choose: impl FnOnce(&mut Notices) -> Choice<'a>,
-    notices: &mut Notices,
-) -> Next {
-    match lost {
-        Failover::No => Next::Idle,
-        Failover::Ask(next) => next,
-        Failover::Yes => {
-            let choice = choose(notices);
-            take_over(world, choice, notices)
-        }
-    }
 }

@@ -114,9 +114,8 @@ impl<'a> World<'a> {
             Unreserved::trouble(Reason::Invalid, format!("block {}: {why}", block.name))
         })?;
         let subnet = self.facts.subnets.get(&spec.subnet);
-        let looked_at =
-            subnet.filter(|subnet| !subnet.cidrs.is_empty() && subnet.inventory().is_some());
-        looked_at.map(|subnet| (spec, subnet)).ok_or_else(|| {
+        let looked_at = subnet.and_then(SubnetFacts::looked_at);
+        looked_at.map(|(subnet, _)| (spec, subnet)).ok_or_else(|| {
             Unreserved::trouble(
                 Reason::Waiting,
                 format!("EC2 has not answered yet for subnet {} of block {}: see the block's conditions", spec.subnet, block.name),

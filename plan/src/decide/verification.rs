@@ -21,7 +21,8 @@ impl World<'_> {
         claim: &Claim,
         target: &Target,
     ) -> Option<Condition> {
-        if !self.spec().is_some_and(|spec| spec.probe) || !self.asks_for_node_part() {
+        let probes = self.spec().is_some_and(|spec| spec.probe);
+        if !probes || !self.facts.asks_for_node_part(self.ip) {
             return None;
         }
         let before = status.conditions.verified.as_ref();

@@ -10,7 +10,7 @@ use crate::address::Address;
 use crate::facts::{Affected, CallError, Fact};
 use crate::names::{BlockName, InterfaceId, IpName};
 use crate::objects::{ClaimPhase, Ip, IpStatus};
-use crate::outcome::{Action, Outcome};
+use crate::outcome::Action;
 use crate::step::{CallGroup, StatusWrite, Step, Write};
 use crate::time::Instant;
 
@@ -146,12 +146,8 @@ impl Engine {
         let Some(begun) = flights.map(|flight| flight.begun).min() else {
             return;
         };
-        self.ec2_answered(result.as_ref().err().map(|error| error.outcome), now);
-        if let Err(error) = result
-            && error.outcome == Outcome::Throttled
-        {
-            self.buckets.throttled(group.action(), now);
-        }
+        let failed = result.as_ref().err().map(|error| error.outcome);
+        self.ec2_answered(group.action(), failed, now);
         self.together = self.together.saturating_sub(ips.len().saturating_sub(1));
         match result {
             Err(error) if ips.len() > 1 && error.outcome.is_of_one_address() => {

@@ -11,7 +11,7 @@ use crate::address::Address;
 use crate::facts::{Fact, WriteOutcome};
 use crate::names::IpName;
 use crate::objects::{Claim, Condition};
-use crate::outcome::Outcome;
+use crate::outcome::{Action, Outcome};
 use crate::reason::Reason;
 use crate::step::{Notice, Regarding, StatusWrite, Step, Write};
 use crate::time::Instant;
@@ -36,10 +36,7 @@ fn write_done(facts: &[Fact]) -> bool {
 impl Engine {
     pub(super) fn completed(&mut self, work: Work, completion: Completion, now: Instant) {
         for (action, outcome) in &completion.called {
-            self.ec2_answered(*outcome, now);
-            if *outcome == Some(Outcome::Throttled) {
-                self.buckets.throttled(*action, now);
-            }
+            self.ec2_answered(*action, *outcome, now);
         }
         match work {
             Work::Ip(ip) => {
@@ -76,7 +73,10 @@ impl Engine {
     }
 
     /// Handles how a call of EC2 ended. None: it succeeded.
-    pub(super) fn ec2_answered(&mut self, outcome: Option<Outcome>, now: Instant) {
+    pub(super) fn ec2_answered(&mut self, action: Action, outcome: Option<Outcome>, now: Instant) {
+        if outcome == Some(Outcome::Throttled) {
+            self.buckets.throttled(action, now);
+        }
         // A model checker has no election, and each different time would be another state.
         if self.is_paced() && self.leading && self.silence.called(outcome, now) {
             self.outbox.push_back(Effect::Resign);
