@@ -16,6 +16,7 @@ pub mod cloud;
 pub mod decide;
 pub mod ec2;
 pub mod engine;
+pub mod events;
 pub mod facts;
 pub mod lease;
 pub mod names;

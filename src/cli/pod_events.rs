@@ -1,6 +1,7 @@
 //! Events about this process, on its pod.
 
 use kube::Client;
+use mooring_plan::reason::EventType;
 use tokio::time::Instant;
 
 use crate::api::names;
@@ -40,7 +41,7 @@ impl PodEvents {
         // A full queue is logged by the queue itself.
         let _ = queue.put(NewEvent {
             subject: pod.clone(),
-            event_type: "Warning",
+            event_type: EventType::Warning,
             reason,
             action: "Serve",
             note,

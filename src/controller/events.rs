@@ -1,7 +1,5 @@
 //! Events about the decisions and actions of the controller.
 
-use std::time::Duration;
-
 use kube::Client;
 use mooring_plan::reason::EventType;
 use mooring_plan::step::{Notice, Regarding};
@@ -10,16 +8,12 @@ use tokio_util::task::TaskTracker;
 
 use super::clock::Clock;
 use crate::api::names;
-use crate::events::{self, NewEvent, Put, Queue, Reporter, Subject, Waiting};
+use crate::events::{self, NewEvent, Queue, Reporter, Subject, Waiting};
 use crate::metrics::Metrics;
 use crate::telemetry::chain;
 
 /// The reporting controller in Events.
 const CONTROLLER: &str = "mooring";
-
-/// The most time for which an Event waits while requests of IPs are in flight. Both use the same API server, and in a
-/// burst the requests are more urgent. If the queue is at least half full, no Event waits for requests.
-const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
 /// The queue of Events.
 #[derive(Clone)]
@@ -43,7 +37,7 @@ impl Events {
             EventType::Warning => tracing::warn!(reason, on, "{message}"),
             EventType::Normal => tracing::info!(reason, on, "{message}"),
         }
-        if matches!(self.queue.put(event(notice)), Put::Dropped | Put::Displaces) {
+        if self.queue.put(event(notice)).drops() {
             self.metrics.event_dropped();
         }
     }
@@ -62,7 +56,7 @@ fn event(notice: Notice) -> NewEvent {
     let reason = notice.reason.as_str();
     NewEvent {
         subject: subject(&notice.on),
-        event_type: notice.reason.event_type().as_str(),
+        event_type: notice.reason.event_type(),
         reason,
         action: reason,
         note: notice.message,
@@ -116,9 +110,7 @@ impl Poster {
     /// Runs until the queue is closed and empty.
     pub(super) async fn run(mut self, mut queue: Waiting, requests: TaskTracker) {
         while let Some(taken) = queue.recv().await {
-            if !queue.is_half_full() {
-                let _ = tokio::time::timeout(LONGEST_WAIT, requests.wait()).await;
-            }
+            let _ = tokio::time::timeout(queue.wait_for_requests(), requests.wait()).await;
             if let Err(error) = self.poster.post(&taken.event).await {
                 self.metrics.reconcile_error("Event");
                 let again = error.is_temporary() && queue.put_back(taken);
@@ -134,13 +126,14 @@ mod tests {
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
 
+    use mooring_plan::events::LONGEST_WAIT;
     use mooring_plan::names::{IpName, IpUid};
     use mooring_plan::reason::Reason;
     use mooring_plan::step::{Notice, Regarding};
     use tokio::time::Instant;
     use tokio_util::task::TaskTracker;
 
-    use super::{Clock, Events, LONGEST_WAIT, Metrics, Poster};
+    use super::{Clock, Events, Metrics, Poster};
     use crate::fake_api::{api_server, failure};
 
     const MINUTE: Duration = Duration::from_mins(1);

@@ -5,14 +5,14 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
+use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::events::v1::{Event, EventSeries};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{ObjectMeta, Patch, PatchParams, PostParams};
 use kube::{Api, Client};
+use mooring_plan::events::{NewEvent, Subject};
 use serde_json::json;
-
-use super::event::NewEvent;
 
 /// The most bytes of a note (Kubernetes API reference, events.k8s.io/v1).
 const NOTE_BYTES: usize = 1024;
@@ -164,7 +164,7 @@ impl Poster {
         let now = (self.clock)();
         self.remembered.forget_old(now);
         let number = self.remembered.number(event);
-        let events = Api::namespaced(self.client.clone(), event.subject.event_namespace());
+        let events = Api::namespaced(self.client.clone(), namespace(&event.subject));
         if let Some(posted) = self.remembered.recent(number, now) {
             (posted.count, posted.last) = (posted.count.saturating_add(1), now);
             match repeat(&events, event, posted).await {
@@ -193,19 +193,35 @@ impl Poster {
         Event {
             metadata: ObjectMeta {
                 name: Some(name(event, at.as_nanosecond())),
-                namespace: Some(subject.event_namespace().to_owned()),
+                namespace: Some(namespace(subject).to_owned()),
                 ..ObjectMeta::default()
             },
             action: Some(event.action.to_owned()),
             event_time: Some(MicroTime(at)),
             note: Some(shortened(&event.note)),
             reason: Some(event.reason.to_owned()),
-            regarding: Some(subject.into()),
+            regarding: Some(regarding(subject)),
             reporting_controller: Some(self.reporter.controller.to_owned()),
             reporting_instance: Some(self.reporter.instance.clone()),
-            type_: Some(event.event_type.to_owned()),
+            type_: Some(event.event_type.as_str().to_owned()),
             ..Event::default()
         }
+    }
+}
+
+/// The namespace for Events about this object.
+fn namespace(subject: &Subject) -> &str {
+    subject.namespace.as_deref().unwrap_or("default")
+}
+
+fn regarding(subject: &Subject) -> ObjectReference {
+    ObjectReference {
+        api_version: Some(subject.api_version.clone()),
+        kind: Some(subject.kind.to_owned()),
+        namespace: subject.namespace.clone(),
+        name: Some(subject.name.clone()),
+        uid: subject.uid.clone(),
+        ..ObjectReference::default()
     }
 }
 

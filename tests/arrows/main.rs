@@ -38,6 +38,7 @@ const MAY_USE_PLAN: &[&str] = &[
     "api",
     "admission",
     "controller",
+    "events",
     "cloud",
     "node",
     "cli",

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::http::Method;
+use mooring_plan::reason::EventType;
 use serde_json::{Value, json};
 
 use super::{NOTE_BYTES, NewEvent, NotPosted, Poster, Reporter, shortened};
@@ -64,7 +65,7 @@ impl Pod {
         };
         let event = NewEvent {
             subject,
-            event_type: "Warning",
+            event_type: EventType::Warning,
             reason,
             action: "Serve",
             note: note.to_owned(),
