@@ -171,7 +171,7 @@ impl World {
             Effect::BlockSteps(block, steps) => {
                 let mut facts = Vec::new();
                 for step in steps {
-                    facts.extend(self.kube.block_step(&step));
+                    facts.extend(self.kube.block_step(&block, &step));
                     facts.extend(answer(step, "10.0.0.0/8", 50));
                 }
                 (EC2, Event::Completed(Work::Block(block), facts.into()))

@@ -59,7 +59,6 @@ impl Facts {
                 steps.extend(self.node_labels(block, None));
                 if steps.is_empty() {
                     steps.push(BlockStep::RemoveFinalizer {
-                        block: name.clone(),
                         version: block.version,
                     });
                 }
@@ -67,7 +66,6 @@ impl Facts {
             }
         } else if !block.finalizer {
             steps.push(BlockStep::AddFinalizer {
-                block: name.clone(),
                 version: block.version,
             });
             return (self.alone(block, steps), Vec::new());
@@ -111,7 +109,6 @@ impl Facts {
         }
         if self.release_brake_is_used(block, &ips) {
             writes.push(BlockStep::DropReleaseBrake {
-                block: name.clone(),
                 version: block.version,
             });
         }
@@ -170,13 +167,11 @@ impl Facts {
             if usable && !labelled {
                 steps.push(BlockStep::Label {
                     node: node.name.clone(),
-                    block: block.name.clone(),
                     present: true,
                 });
             } else if !usable && labelled && surely() {
                 steps.push(BlockStep::Label {
                     node: node.name.clone(),
-                    block: block.name.clone(),
                     present: false,
                 });
             }
@@ -201,8 +196,7 @@ fn not_ready(block: &Block, reason: Reason, message: String) -> BTreeMap<String,
 }
 
 fn write_status(block: &Block, status: BlockStatus) -> Option<BlockStep> {
-    (status != block.status).then(|| BlockStep::Status {
-        block: block.name.clone(),
+    (status != block.status).then_some(BlockStep::Status {
         version: block.version,
         status,
     })

@@ -33,7 +33,9 @@ pub(super) fn write(ip: &IpName, write: &Write) {
 /// Logs the steps of a block.
 pub(super) fn block_steps(block: &BlockName, steps: &[BlockStep]) {
     tracing::debug!(%block, ?steps, "for the block");
-    steps.iter().for_each(decided_for_block);
+    for step in steps {
+        decided_for_block(block, step);
+    }
 }
 
 /// Logs the step of a node.
@@ -74,12 +76,12 @@ fn decided_for_ip(write: &Write) {
 }
 
 /// The same for a step of a block.
-fn decided_for_block(step: &BlockStep) {
+fn decided_for_block(block: &BlockName, step: &BlockStep) {
     match step {
-        BlockStep::AddFinalizer { block, version }
-        | BlockStep::RemoveFinalizer { block, version }
-        | BlockStep::Status { block, version, .. }
-        | BlockStep::DropReleaseBrake { block, version } => {
+        BlockStep::AddFinalizer { version }
+        | BlockStep::RemoveFinalizer { version }
+        | BlockStep::Status { version, .. }
+        | BlockStep::DropReleaseBrake { version } => {
             decided("ipblocks", "", block.as_str(), *version);
         }
         BlockStep::Release(reservation) => of_reservation(reservation),

@@ -154,7 +154,7 @@ impl Cluster {
             Effect::BlockSteps(block, steps) => {
                 let mut answers = Vec::new();
                 for step in steps {
-                    shown.extend(self.kube.block_step(&step));
+                    shown.extend(self.kube.block_step(&block, &step));
                     let limit = u32::try_from(MAX_ADDRESSES).unwrap();
                     answers.extend(answer(step, SUBNET_RANGE, limit));
                 }

@@ -6,6 +6,7 @@ use alloc::string::String;
 
 use crate::decide::refused_write;
 use crate::facts::Facts;
+use crate::names::BlockName;
 use crate::objects::Block;
 use crate::step::BlockStep;
 
@@ -19,27 +20,31 @@ impl Facts {
     ) -> Option<String> {
         let failures = self.block_failures.get(&block.name)?;
         let mut steps = steps.into_iter();
-        steps.find_map(|step| Some(refused_write(&attempt(step)?, failures.refusal(step)?)))
+        steps.find_map(|step| {
+            Some(refused_write(
+                &attempt(&block.name, step)?,
+                failures.refusal(step)?,
+            ))
+        })
     }
 }
 
 /// What a write of a block was to do. None: the step is no write.
-fn attempt(step: &BlockStep) -> Option<String> {
+fn attempt(block: &BlockName, step: &BlockStep) -> Option<String> {
     Some(match step {
-        BlockStep::AddFinalizer { block, .. } => format!("add the finalizer to IPBlock {block}"),
-        BlockStep::RemoveFinalizer { block, .. } => {
+        BlockStep::AddFinalizer { .. } => format!("add the finalizer to IPBlock {block}"),
+        BlockStep::RemoveFinalizer { .. } => {
             format!("remove the finalizer from IPBlock {block}")
         }
-        BlockStep::Status { block, .. } => format!("write the status of IPBlock {block}"),
+        BlockStep::Status { .. } => format!("write the status of IPBlock {block}"),
         BlockStep::Label {
             node,
-            block,
             present: true,
         } => format!("add the label of IPBlock {block} to node {node}"),
-        BlockStep::Label { node, block, .. } => {
+        BlockStep::Label { node, .. } => {
             format!("remove the label of IPBlock {block} from node {node}")
         }
-        BlockStep::DropReleaseBrake { block, .. } => {
+        BlockStep::DropReleaseBrake { .. } => {
             format!("remove the annotation ip.wgtwo.com/release-brake from IPBlock {block}")
         }
         BlockStep::Release(reservation) => {

@@ -2,7 +2,7 @@
 
 use alloc::collections::BTreeSet;
 
-use crate::names::{BlockName, InstanceType, IpName, NodeName, ResourceVersion, SubnetId};
+use crate::names::{InstanceType, IpName, NodeName, ResourceVersion, SubnetId};
 use crate::objects::{BlockStatus, Reservation};
 use crate::outcome::Action;
 
@@ -15,22 +15,16 @@ pub enum BlockStep {
     ReadLimits(BTreeSet<InstanceType>),
     /// Add our finalizer to the block.
     AddFinalizer {
-        /// The block.
-        block: BlockName,
         /// The `resourceVersion` of the block that guards the write.
         version: ResourceVersion,
     },
     /// Remove our finalizer: no address of the block is reserved by an IP any more.
     RemoveFinalizer {
-        /// The block.
-        block: BlockName,
         /// The `resourceVersion` of the block that guards the write.
         version: ResourceVersion,
     },
     /// Replace the status.
     Status {
-        /// The block.
-        block: BlockName,
         /// The `resourceVersion` of the block that guards the write.
         version: ResourceVersion,
         /// The new status.
@@ -40,15 +34,11 @@ pub enum BlockStep {
     Label {
         /// The Node.
         node: NodeName,
-        /// The block that the label names.
-        block: BlockName,
         /// True: the label is added; false: it is removed.
         present: bool,
     },
     /// Remove the annotation `release-brake` after it was used.
     DropReleaseBrake {
-        /// The block.
-        block: BlockName,
         /// The `resourceVersion` of the block that guards the write.
         version: ResourceVersion,
     },

@@ -150,7 +150,7 @@ impl Paced {
         let outcome = if (self.refuses_blocks)(step) {
             WriteOutcome::Refused("denied by a policy".to_owned())
         } else {
-            self.kube.block_step(step)?;
+            self.kube.block_step(block, step)?;
             WriteOutcome::Done(None)
         };
         Some(Fact::BlockWrote(block.clone(), step.clone(), outcome))

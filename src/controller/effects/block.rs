@@ -23,7 +23,7 @@ impl Effects {
     /// Carries out a step of this block.
     pub(in crate::controller) async fn block_step(
         &self,
-        of: &BlockName,
+        block: &BlockName,
         step: BlockStep,
     ) -> Completion {
         let done = match &step {
@@ -31,30 +31,22 @@ impl Effects {
             BlockStep::ReadLimits(types) => return self.limits(types.clone()).await,
             BlockStep::ReadIp(name) => return self.read(name, Read::Ip(name.clone())).await,
             BlockStep::Release(reservation) => self.release(reservation).await,
-            BlockStep::Label {
-                node,
-                block,
-                present,
-            } => self.label_node(node, block, *present).await,
-            BlockStep::AddFinalizer { block, version } => {
+            BlockStep::Label { node, present } => self.label_node(node, block, *present).await,
+            BlockStep::AddFinalizer { version } => {
                 self.block_finalizer(block, *version, true).await
             }
-            BlockStep::RemoveFinalizer { block, version } => {
+            BlockStep::RemoveFinalizer { version } => {
                 self.block_finalizer(block, *version, false).await
             }
-            BlockStep::Status {
-                block,
-                version,
-                status,
-            } => self.block_status(block, *version, status).await,
-            BlockStep::DropReleaseBrake { block, version } => {
+            BlockStep::Status { version, status } => self.block_status(block, *version, status).await,
+            BlockStep::DropReleaseBrake { version } => {
                 self.patch_block(block, *version, Subresource::Object, |_| {
                     Ok(Some(json!({"metadata": {"annotations": {names::RELEASE_BRAKE_ANNOTATION: null}}})))
                 })
                 .await
             }
         };
-        Fact::BlockWrote(of.clone(), step, self.outcome_of(done)).into()
+        Fact::BlockWrote(block.clone(), step, self.outcome_of(done)).into()
     }
 
     async fn subnet(&self, id: SubnetId) -> Completion {
@@ -179,7 +171,6 @@ mod tests {
         let block = BlockName::new("partners");
         let step = BlockStep::Label {
             node: NodeName::new("n1"),
-            block: block.clone(),
             present: true,
         };
         for (code, outcome) in [

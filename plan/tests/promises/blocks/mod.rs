@@ -56,9 +56,7 @@ fn carry_out(sim: &mut Sim, step: BlockStep) {
         BlockStep::Status { status, .. } => {
             sim.change_block("block", |block| block.status = status);
         }
-        BlockStep::Label {
-            node, present: on, ..
-        } => sim.change_node(node.as_str(), |node| {
+        BlockStep::Label { node, present: on } => sim.change_node(node.as_str(), |node| {
             node.labels.remove(LABEL);
             if on {
                 node.labels.insert(LABEL.to_owned(), String::new());
@@ -113,9 +111,7 @@ fn next_inventory(sim: &mut Sim) {
 
 fn labels_of(steps: &[BlockStep]) -> Vec<(&str, bool)> {
     let labels = steps.iter().filter_map(|step| match step {
-        BlockStep::Label {
-            node, present: on, ..
-        } => Some((node.as_str(), *on)),
+        BlockStep::Label { node, present: on } => Some((node.as_str(), *on)),
         _ => None,
     });
     labels.collect()
@@ -140,10 +136,7 @@ fn the_finalizer_comes_first() {
     let version = sim.kube.blocks[&name()].version;
     assert_eq!(
         steps(&mut sim),
-        [BlockStep::AddFinalizer {
-            block: name(),
-            version
-        }],
+        [BlockStep::AddFinalizer { version }],
         "and nothing beside it"
     );
 }
@@ -174,13 +167,7 @@ fn a_block_is_deleted_only_when_empty_and_without_labels() {
         carry_out(&mut sim, step);
     }
     let version = sim.kube.blocks[&name()].version;
-    assert_eq!(
-        steps(&mut sim),
-        [BlockStep::RemoveFinalizer {
-            block: name(),
-            version
-        }]
-    );
+    assert_eq!(steps(&mut sim), [BlockStep::RemoveFinalizer { version }]);
 }
 
 #[test]

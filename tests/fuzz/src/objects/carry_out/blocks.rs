@@ -23,18 +23,14 @@ impl Play {
                 let limits = types.into_iter().map(|kind| (kind, 3)).collect();
                 self.tell(Fact::LimitsRead(limits));
             }
-            BlockStep::Label {
-                node,
-                block,
-                present: on,
-            } => {
+            BlockStep::Label { node, present: on } => {
                 let Some(node) = self.cluster.nodes.get_mut(&node) else {
                     return;
                 };
                 if on {
-                    node.labels.insert(block.node_label(), String::new());
+                    node.labels.insert(name.node_label(), String::new());
                 } else {
-                    node.labels.remove(&block.node_label());
+                    node.labels.remove(&name.node_label());
                 }
                 let node = node.clone();
                 self.tell(Fact::Node(node));
