@@ -155,7 +155,7 @@ impl LeaderElector {
     fn resign(&mut self) {
         if self.election.resign(self.clock.now()) {
             tracing::warn!(
-                "EC2 has answered no call for a minute: releasing the lease, so that another replica can lead"
+                "EC2 has answered no call for longer than an inventory interval: releasing the lease, so that another replica can lead"
             );
         }
     }

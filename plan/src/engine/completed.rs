@@ -78,7 +78,11 @@ impl Engine {
             self.buckets.throttled(action, now);
         }
         // A model checker has no election, and each different time would be another state.
-        if self.is_paced() && self.leading && self.silence.called(outcome, now) {
+        if !self.is_paced() || !self.leading {
+            return;
+        }
+        let interval = self.facts.settings.inventory_interval;
+        if self.silence.called(outcome, interval, now) {
             self.outbox.push_back(Effect::Resign);
         }
     }

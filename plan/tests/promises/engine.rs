@@ -28,21 +28,35 @@ impl Driven {
     /// An engine that leads, after all kinds were listed.
     pub fn leading(ips: usize) -> Self {
         let mut driven = Self::knowing(ips);
-        driven.synced();
-        driven.lead(Leadership::ALWAYS);
-        // The list of all IPs is empty, so each IP is read alone.
-        driven.listed(Vec::new());
+        driven.begin_to_lead();
         driven
     }
 
-    pub fn knowing(ips: usize) -> Self {
-        let settings = Settings {
-            inventory_interval: INTERVAL,
-        };
-        let mut driven = Self {
+    /// As [`Self::leading`], without IPs and with another inventory interval.
+    pub fn with_interval(inventory_interval: Duration) -> Self {
+        let mut driven = Self::of(Settings { inventory_interval });
+        driven.begin_to_lead();
+        driven
+    }
+
+    fn of(settings: Settings) -> Self {
+        Self {
             engine: Engine::new(settings, Pacing::On),
             now: Instant::from_secs(1000),
-        };
+        }
+    }
+
+    fn begin_to_lead(&mut self) {
+        self.synced();
+        self.lead(Leadership::ALWAYS);
+        // The list of all IPs is empty, so each IP is read alone.
+        self.listed(Vec::new());
+    }
+
+    pub fn knowing(ips: usize) -> Self {
+        let mut driven = Self::of(Settings {
+            inventory_interval: INTERVAL,
+        });
         let mut sim = Sim::new();
         for number in 0..ips {
             sim.ip(name(number).as_str(), &format!("203.0.113.{}", number + 10));
