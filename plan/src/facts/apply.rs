@@ -106,8 +106,8 @@ impl Facts {
             }
             Fact::ClaimBegun(name, interface, address) => {
                 self.move_begun(&name, &interface, now);
-                self.turn_begun(&name, &interface, address, now);
-                self.claim_begun(name, interface, address);
+                let turn = self.turn_begun(&name, &interface, address, now);
+                self.claim_begun(name, interface, address, turn);
                 Affected::Nothing
             }
             Fact::Wrote {

@@ -1,6 +1,7 @@
 //! Claims whose write was sent: their addresses take slots on their ENIs from then on.
 //! Rule: R3.9.
 
+use super::denials::DenialTurn;
 use super::{Affected, Facts};
 use crate::address::Address;
 use crate::names::{InterfaceId, IpName};
@@ -11,6 +12,7 @@ use crate::objects::Ip;
 pub(crate) struct ClaimBegun {
     interface: InterfaceId,
     address: Address,
+    turn: Option<DenialTurn>,
 }
 
 impl Facts {
@@ -29,13 +31,23 @@ impl Facts {
         written.chain(begun.map(|(name, begun)| (name, begun.address)))
     }
 
-    pub(super) fn claim_begun(&mut self, name: IpName, interface: InterfaceId, address: Address) {
-        let begun = ClaimBegun { interface, address };
+    pub(super) fn claim_begun(
+        &mut self,
+        name: IpName,
+        interface: InterfaceId,
+        address: Address,
+        turn: Option<DenialTurn>,
+    ) {
+        let begun = ClaimBegun {
+            interface,
+            address,
+            turn,
+        };
         self.claims_begun.insert(name, begun);
     }
 
-    /// It is known whether the last claim of this IP was written. Affects the IPs that wait for its slot, if the claim
-    /// was not written.
+    /// It is known whether the last claim of this IP was written. Affects the IPs that wait for its slot or for
+    /// their turn, if the claim was not written.
     pub(super) fn claim_write_ended(&mut self, name: &IpName) -> Affected {
         let Some(begun) = self.claims_begun.remove(name) else {
             return Affected::Nothing;
@@ -43,6 +55,10 @@ impl Facts {
         if self.ips.get(name).and_then(Ip::unfinished_for) == Some(&begun.interface) {
             return Affected::Nothing;
         }
-        Affected::of(self.affected_by_room(&begun.interface))
+        let others = Affected::of(self.affected_by_room(&begun.interface));
+        match &begun.turn {
+            Some(turn) => others.and(self.turn_ends_unused(turn)),
+            None => others,
+        }
     }
 }

@@ -2,6 +2,7 @@
 //! Rule: R5.32.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::{Affected, CallError, Facts};
@@ -24,6 +25,15 @@ pub(crate) struct Denial {
     pub(crate) outcome: Outcome,
     /// As `CallError::text`.
     pub(crate) message: String,
+}
+
+/// The turn that a claim took in its subnet.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct DenialTurn {
+    subnet: SubnetId,
+    taken: Instant,
+    /// `Denial::last` of each denial before.
+    before: Vec<(Action, Instant)>,
 }
 
 impl Denial {
@@ -80,12 +90,10 @@ impl Facts {
         to: &InterfaceId,
         address: Address,
         now: Instant,
-    ) {
-        let Some(ip) = self.ips.get(name) else { return };
+    ) -> Option<DenialTurn> {
+        let ip = self.ips.get(name)?;
         let claim = ip.status.claim.as_ref().filter(|claim| claim.recorded());
-        let Some(from) = claim.and_then(Claim::target) else {
-            return;
-        };
+        let from = claim.and_then(Claim::target)?;
         let waited_for: &[Action] = if ip.status.address != Some(address) {
             &[Action::Unassign, Action::Assign]
         } else if &from.place.interface != to && ip.reassign() == Reassign::Refuse {
@@ -93,13 +101,29 @@ impl Facts {
         } else {
             &[]
         };
-        let Some(subnet) = self.subnet_of(name) else {
-            return;
-        };
+        let subnet = self.subnet_of(name)?;
+        let mut before = Vec::new();
         for action in waited_for {
             if let Some(denial) = self.denials.get_mut(&(*action, subnet.clone())) {
+                before.push((*action, denial.last));
                 denial.last = now;
             }
         }
+        (!before.is_empty()).then_some(DenialTurn {
+            subnet,
+            taken: now,
+            before,
+        })
+    }
+
+    /// The claim that took this turn was not written, so nothing was tried: another IP of the subnet may try.
+    pub(super) fn turn_ends_unused(&mut self, turn: &DenialTurn) -> Affected {
+        for (action, before) in &turn.before {
+            let denial = self.denials.get_mut(&(*action, turn.subnet.clone()));
+            if let Some(denial) = denial.filter(|denial| denial.last == turn.taken) {
+                denial.last = *before;
+            }
+        }
+        self.affected_by_subnet(&turn.subnet)
     }
 }

@@ -251,6 +251,25 @@ fn of_edits_that_wait_for_the_permission_to_unassign_one_is_claimed() {
     }
 }
 
+/// A claim that was not written tries nothing.
+#[test]
+fn an_edit_whose_claim_is_refused_leaves_the_turn_to_the_next_one() {
+    let mut sim = holders(&["first", "second", "zenith"]);
+    sim.ec2.default_fault = Some(only_assign);
+    revision(&mut sim, "zenith", &new("zenith"), "n2", 2);
+    sim.wait(Duration::from_secs(10));
+    sim.remove_pod(&new("zenith"));
+    for (number, ip) in (50..).zip(["first", "second"]) {
+        sim.edit(ip, &format!("203.0.113.{number}"));
+    }
+    sim.wait(Duration::from_secs(10));
+    sim.ec2.default_fault = None;
+    sim.refuses = |write| matches!(write, Write::Status { ip, change: StatusWrite::Claim, .. } if ip.as_str() == "first");
+    sim.wait(Duration::from_mins(6));
+    sim.expect_attached("second", &old("second"));
+    sim.expect_on("203.0.113.51", Some("eni-n1"));
+}
+
 /// A handover on one interface calls nothing, so it is no try.
 #[test]
 fn handovers_on_one_interface_do_not_prolong_the_wait_of_the_others() {
