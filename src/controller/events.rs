@@ -110,7 +110,11 @@ impl Poster {
     /// Runs until the queue is closed and empty.
     pub(super) async fn run(mut self, mut queue: Waiting, requests: TaskTracker) {
         while let Some(taken) = queue.recv().await {
-            let _ = tokio::time::timeout(queue.wait_for_requests(), requests.wait()).await;
+            let longest = queue.wait_for_requests();
+            // Also a timer of no time waits for the next millisecond.
+            if !longest.is_zero() {
+                let _ = tokio::time::timeout(longest, requests.wait()).await;
+            }
             if let Err(error) = self.poster.post(&taken.event).await {
                 self.metrics.reconcile_error("Event");
                 let again = error.is_temporary() && queue.put_back(taken);

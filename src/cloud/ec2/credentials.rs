@@ -1,6 +1,6 @@
 //! Limits the time that a call waits for credentials, and lets a load that takes longer go on for later calls.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use aws_credential_types::provider::error::CredentialsError;
 use aws_credential_types::provider::{self, future};
@@ -17,7 +17,7 @@ use tokio_util::task::AbortOnDropHandle;
 /// reached would look like an EC2 that does not answer.
 const CREDENTIALS_TIMEOUT: Duration = Duration::from_millis(1500);
 
-/// The same if the provider has earlier credentials: EC2 needs most of the time of the attempt.
+/// The same if the provider has earlier credentials that are valid: EC2 needs most of the time of the attempt.
 const FALLBACK_AFTER: Duration = Duration::from_millis(300);
 
 /// A load counts for this time after its begin, which is about the limit of the SDK. Later it is begun again: it can
@@ -47,9 +47,14 @@ impl ResolveCachedIdentity for InTime {
         let provider = self.provider.as_ref().map(AsRef::as_ref);
         let earlier = provider.and_then(ProvideCredentials::fallback_on_interrupt);
         IdentityFuture::new(async move {
-            let limit = earlier
+            let valid = earlier
                 .as_ref()
-                .map_or(CREDENTIALS_TIMEOUT, |_| FALLBACK_AFTER);
+                .is_some_and(|earlier| earlier.expiry().is_none_or(|end| end > SystemTime::now()));
+            let limit = if valid {
+                FALLBACK_AFTER
+            } else {
+                CREDENTIALS_TIMEOUT
+            };
             match (tokio::time::timeout(limit, cached).await, earlier) {
                 (Ok(identity), _) => identity,
                 (Err(_), Some(earlier)) => Ok(earlier.into()),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use aws_credential_types::provider::future;
 use aws_sdk_ec2::config::{Credentials, ProvideCredentials, SharedCredentialsProvider};
@@ -108,6 +108,35 @@ impl ProvideCredentials for Silent {
 async fn while_a_provider_is_silent_its_earlier_credentials_are_used() {
     let ec2 = with_credentials(fast(), SharedCredentialsProvider::new(Silent));
     assign(&ec2).await.unwrap();
+}
+
+/// A metadata service that answers after a second, and whose earlier credentials have expired.
+#[derive(Debug)]
+struct Expired;
+
+impl ProvideCredentials for Expired {
+    fn provide_credentials<'a>(&'a self) -> future::ProvideCredentials<'a>
+    where
+        Self: 'a,
+    {
+        future::ProvideCredentials::new(async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            Ok(Credentials::new("new", "test", None, None, "the test"))
+        })
+    }
+
+    fn fallback_on_interrupt(&self) -> Option<Credentials> {
+        let end = Some(SystemTime::UNIX_EPOCH);
+        Some(Credentials::new("earlier", "test", None, end, "the test"))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_waits_longer_for_new_credentials_if_the_earlier_ones_have_expired() {
+    let ec2 = with_credentials(fast(), SharedCredentialsProvider::new(Expired));
+    let begun = Instant::now();
+    assign(&ec2).await.unwrap();
+    assert_eq!(begun.elapsed().as_secs(), 1);
 }
 
 #[tokio::test(start_paused = true)]
