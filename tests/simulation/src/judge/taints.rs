@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Case;
 use super::replay::Replay;
-use crate::api_server::{Entry, Outcome};
+use crate::api_server::{Entry, Outcome, Verb};
 use crate::replicas::is_ours;
 
 /// The longest time between a state of EC2 and the write that follows from it: an answer is used for 10 s and can lag
@@ -56,7 +56,11 @@ pub(super) fn written(
     }
     // The guard by version makes the Node at the write the Node that was decided from (R3.37).
     let (since, nodes) = (outcome.at.saturating_sub(BEFORE), &replay.nodes);
-    if is && !was && !nodes.is_unready_or_was_late(name, since, outcome.at) {
+    let away = || {
+        nodes.is_unready_or_was_late(name, since, outcome.at)
+            || misses_reports(case, &request.user, since, outcome.at)
+    };
+    if is && !was && !away() {
         return Err(format!(
             "Node {name} is taken out of service, and it is ready and its node part reports"
         ));
@@ -76,6 +80,17 @@ pub(super) fn written(
         ));
     }
     Ok(())
+}
+
+/// Whether the process may not have seen reports of node parts: a request for their watch was not answered.
+fn misses_reports(case: &Case<'_>, user: &str, since: Duration, now: Duration) -> bool {
+    case.history.iter().any(|entry| {
+        let request = &entry.request;
+        request.user == user
+            && (request.resource.as_str(), request.verb) == ("ipnodes", Verb::Watch)
+            && entry.outcome.is_none()
+            && (since..=now).contains(&entry.arrived)
+    })
 }
 
 /// The recent states of an instance. True: it has ended.
