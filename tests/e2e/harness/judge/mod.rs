@@ -15,7 +15,9 @@ use kube::api::DeleteParams;
 use mooring_cluster::{AuditEvent, Mutation};
 
 use crate::harness::judge::explained::{explained, may_steal};
-use crate::harness::judge::rules::{claimed_before, gate_false_before, not_empty, one_holder};
+use crate::harness::judge::rules::{
+    changes_nothing, claimed_before, gate_false_before, not_empty, one_holder,
+};
 use crate::harness::judge::writes::Writes;
 use crate::harness::scene::{SOON, Scene};
 
@@ -60,7 +62,9 @@ impl Scene {
         let writes = Writes::of(&audit);
         for mutation in &mutations {
             claimed_before(mutation, &writes);
-            gate_false_before(mutation, &spans);
+            if !changes_nothing(mutation, &history) {
+                gate_false_before(mutation, &spans);
+            }
             explained(mutation, &history, &writes);
             may_steal(mutation, &writes);
         }

@@ -113,6 +113,23 @@ pub fn gate_false_before(mutation: &Mutation, spans: &[Span]) {
     }
 }
 
+/// An Assign of addresses that are on the interface already: the call before, for each of them, was the same one. Two
+/// active controllers both make it.
+pub fn changes_nothing(mutation: &Mutation, history: &[Mutation]) -> bool {
+    let is_same = |address: &String| {
+        let mut earlier = history.iter().filter(|other| {
+            other.sequence < mutation.sequence
+                && other.result == "Success"
+                && other.addresses.contains(address)
+        });
+        earlier.next_back().is_some_and(|other| {
+            other.action == mutation.action
+                && other.network_interface_id == mutation.network_interface_id
+        })
+    };
+    mutation.action == "AssignPrivateIpAddresses" && mutation.addresses.iter().all(is_same)
+}
+
 /// S2, S3: before EC2 executed the call, a write of the status of the IP named this interface, and the pod of the
 /// claim was bound to the node of the claim.
 pub fn claimed_before(mutation: &Mutation, writes: &Writes<'_>) {
@@ -211,6 +228,17 @@ pub fn scenes() -> Vec<Trial> {
             let closed_before = [claim(0), gate(1, "one"), closed(4, "one")];
             gate_false_before(&assign(5), &one_holder(&closed_before, "scene"));
             not_empty(&[assign(5)], &audit);
+            let again = Mutation {
+                sequence: 2,
+                ..assign(5)
+            };
+            assert!(changes_nothing(&again, &[assign(3)]));
+            let off = Mutation {
+                action: "UnassignPrivateIpAddresses".to_owned(),
+                ..assign(3)
+            };
+            assert!(!changes_nothing(&again, &[off]));
+            assert!(!changes_nothing(&again, &[]));
             Ok(())
         },
     );
