@@ -42,7 +42,7 @@ pub(crate) use block_failures::BlockFailures;
 pub use bounds::Contradiction;
 use boxed_map::BoxedMap;
 pub(crate) use claims_begun::ClaimBegun;
-pub(crate) use denials::Denial;
+pub(crate) use denials::DeniedAction;
 pub use fact::{CallError, Fact, Kind, WriteOutcome, Written};
 pub(crate) use failures::{Failures, HEALTHY_ATTACH};
 pub(crate) use immovable::Immovable;
@@ -141,7 +141,7 @@ pub struct Facts {
     /// The actions with an outage now.
     pub(crate) outages: BTreeMap<Action, Outage>,
     /// The last denial of each action in each subnet, until a call of the action is permitted there.
-    denials: BTreeMap<(Action, SubnetId), Denial>,
+    denials: BTreeMap<(Action, SubnetId), DeniedAction>,
     /// When the last outage ended.
     pub(crate) recovered: Instant,
 }

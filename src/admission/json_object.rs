@@ -14,7 +14,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 
 /// The fields of an object that are parsed.
 pub(super) trait Fields {
-    /// Called at the begin of an object. It must discard the values of an earlier object of the same name.
+    /// Called at the start of an object. It must discard the values of an earlier object of the same name.
     fn begin(&mut self);
 
     /// Reads the value of this field, or skips it. A field can occur more than once: the last value counts.

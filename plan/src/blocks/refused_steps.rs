@@ -1,4 +1,4 @@
-//! A write of a block that the API server refuses: what is told of it.
+//! A write of a block that the API server refuses: how it is reported.
 //! Rule: R5.35.
 
 use alloc::format;

@@ -260,7 +260,7 @@ fn drifted(
     Some(next.unwrap_or_else(|_| previous_full(world, notices)))
 }
 
-/// Claims the address for the chosen pod. Without a fresh location there is no claim: the pod is told why none comes.
+/// Claims the address for the chosen pod. Without a fresh location there is no claim: the pod gets the reason.
 fn take_over(world: &World<'_>, choice: Choice<'_>, notices: &mut Notices) -> Next {
     let candidate = match choice {
         Choice::Take(candidate) => candidate,

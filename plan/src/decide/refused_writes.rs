@@ -1,4 +1,4 @@
-//! A write that the API server refuses is told, and holds back only what needs it.
+//! A write that the API server refuses is reported, and holds back only what needs it.
 //! Rule: R5.34.
 
 use alloc::format;

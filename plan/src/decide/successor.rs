@@ -123,7 +123,7 @@ impl<'a> World<'a> {
         Choice::Take(candidate)
     }
 
-    /// True if this process has begun to lead and was not told yet how many addresses an ENI of this Node can have. Then
+    /// True if this process has begun to lead and does not know yet how many addresses an ENI of this Node can have. Then
     /// EC2 could refuse a handover that the former leader knew to be impossible. The block asks for the limit.
     fn limit_is_awaited(&self, node: &NodeName) -> bool {
         let facts = self.facts;

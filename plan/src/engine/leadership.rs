@@ -12,7 +12,7 @@ impl Engine {
         self.leading
     }
 
-    /// Handles the begin and the end of leadership.
+    /// Handles the start and the end of leadership.
     pub(super) fn follow_leadership(&mut self, now: Instant) {
         // Every kind must be listed first: IPs that are listed later would not be read (quorum) before decisions use
         // them.

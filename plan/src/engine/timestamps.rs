@@ -13,7 +13,7 @@ impl Engine {
         &mut self.facts
     }
 
-    /// Replaces the begin of each step in flight, and keeps only whether this process led at that time. Nothing else
+    /// Replaces the start of each step in flight, and keeps only whether this process led at that time. Nothing else
     /// depends on it if each read is answered at once.
     pub fn forget_when_steps_began(&mut self, now: Instant) {
         for flight in self.in_flight.values_mut() {
@@ -22,7 +22,7 @@ impl Engine {
         }
     }
 
-    /// Calls `change` with the begin of each inventory in flight; `change` may modify it.
+    /// Calls `change` with the start of each inventory in flight; `change` may modify it.
     pub fn each_inventory_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
         self.inventories.each_moment(change);
     }

@@ -18,7 +18,7 @@ const UNTRIED: Duration = Duration::from_mins(5);
 
 /// The last denial of an action in a subnet.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct Denial {
+pub(crate) struct DeniedAction {
     /// When EC2 denied a call, or an address took its turn to try.
     pub(super) last: Instant,
     /// Which denial.
@@ -32,11 +32,11 @@ pub(crate) struct Denial {
 pub(super) struct DenialTurn {
     subnet: SubnetId,
     taken: Instant,
-    /// `Denial::last` of each denial before.
+    /// `DeniedAction::last` of each denial before.
     before: Vec<(Action, Instant)>,
 }
 
-impl Denial {
+impl DeniedAction {
     /// When a move in the subnet may try that can leave its address nowhere.
     pub(crate) fn untried_at(&self) -> Instant {
         self.last.plus(UNTRIED)
@@ -45,7 +45,7 @@ impl Denial {
 
 impl Facts {
     /// The denial of this action in this subnet.
-    pub(crate) fn denial(&self, action: Action, subnet: &SubnetId) -> Option<&Denial> {
+    pub(crate) fn denial(&self, action: Action, subnet: &SubnetId) -> Option<&DeniedAction> {
         self.denials.get(&(action, subnet.clone()))
     }
 
@@ -63,7 +63,7 @@ impl Facts {
         let key = (action, subnet.clone());
         let changes = match answer {
             Err(error) if error.outcome.is_denial() => {
-                let denial = Denial {
+                let denial = DeniedAction {
                     last: now,
                     outcome: error.outcome,
                     message: error.text.clone(),

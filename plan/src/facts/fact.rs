@@ -189,7 +189,7 @@ pub enum Written {
 pub struct CallError {
     /// The meaning of the error.
     pub outcome: Outcome,
-    /// What a person is told of it. The same refusal has the same text each time, so that a status with it does not
+    /// The text for a person. The same refusal has the same text each time, so that a status with it does not
     /// change when the call is refused again.
     pub text: String,
     /// The addresses that the error names. Empty: it names none.

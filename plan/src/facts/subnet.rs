@@ -137,8 +137,8 @@ impl SubnetFacts {
     /// The outcome if EC2 serves no inventory: it denied one, or two in a row failed.
     pub(crate) fn unserved(&self) -> Option<Outcome> {
         let failed = self.failed.as_ref()?;
-        let told = failed.outcome.is_denial() || failed.backoff.repeated();
-        told.then_some(failed.outcome)
+        let reported = failed.outcome.is_denial() || failed.backoff.repeated();
+        reported.then_some(failed.outcome)
     }
 
     /// `DescribeSubnets` failed. If an inventory has shown the subnet meanwhile, nothing waits for it any more.

@@ -48,7 +48,7 @@ impl Facts {
         }
     }
 
-    /// The moments whose order relative to the begin of inventories matters, and the begins of the inventories.
+    /// The moments whose order relative to the start of inventories matters, and the starts of the inventories.
     pub fn each_ordered_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
         change(&mut self.led_since);
         for (_, since) in self.ownerless.values_mut() {
@@ -147,7 +147,7 @@ impl Facts {
     }
 
     /// Removes reads that can never be fresh again, writes that are older than every read, and calls that cannot be
-    /// executed any more. Also resets the begin of outages, failures and pod states where no decision uses it any more.
+    /// executed any more. Also resets the start of outages, failures and pod states where no decision uses it any more.
     pub fn forget_stale_reads(&mut self, now: Instant) {
         let memory = &self.memory;
         let fresh = |begun: Instant| {

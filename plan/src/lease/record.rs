@@ -38,7 +38,7 @@ impl fmt::Display for Identity {
 pub struct Timings {
     /// How long other replicas wait after the last change of the lease that they saw.
     pub duration: Duration,
-    /// The holder stops leading when this time has passed since the begin of its last successful renewal.
+    /// The holder stops leading when this time has passed since the start of its last successful renewal.
     pub renew_deadline: Duration,
     /// Interval of renewals, and of tries to acquire the lease.
     pub retry_period: Duration,

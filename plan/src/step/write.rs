@@ -172,7 +172,7 @@ pub struct GateWrite {
 }
 
 impl GateWrite {
-    /// The write that tells a waiting pod why it waits. The version guards it: a process with a lagging watch must not
+    /// The write that gives a waiting pod the reason. The version guards it: a process with a lagging watch must not
     /// overwrite a newer gate.
     pub(crate) fn explaining(pod: &Pod, reason: Reason, message: String) -> Self {
         Self {
@@ -187,7 +187,7 @@ impl GateWrite {
         }
     }
 
-    /// True if the write only tells a waiting pod why it waits. No decision depends on such a write.
+    /// True if the write only gives a waiting pod the reason. No decision depends on such a write.
     #[must_use]
     pub const fn only_explains(&self) -> bool {
         !self.status && self.denied_at.is_none()

@@ -117,7 +117,7 @@ impl Slot {
         self.evicted.clone()
     }
 
-    /// Marks the begin of a request. The slot cannot be taken until [`Self::become_idle`].
+    /// Marks the start of a request. The slot cannot be taken until [`Self::become_idle`].
     pub fn become_busy(&self) {
         let mut idle = self.idle();
         self.limit.with(|open| {

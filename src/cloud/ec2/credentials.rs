@@ -20,7 +20,7 @@ const CREDENTIALS_TIMEOUT: Duration = Duration::from_millis(1500);
 /// The same if the provider has earlier credentials that are valid: EC2 needs most of the time of the attempt.
 const FALLBACK_AFTER: Duration = Duration::from_millis(300);
 
-/// A load counts for this time after its begin, which is about the limit of the SDK. Later it is begun again: it can
+/// A load counts for this time after its start, which is about the limit of the SDK. Later it is begun again: it can
 /// wait for a dead connection, or its credentials can have expired.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(20);
 

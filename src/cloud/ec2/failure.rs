@@ -52,7 +52,7 @@ where
 }
 
 impl CloudError {
-    /// What the engine is told of it.
+    /// What the engine receives.
     #[must_use]
     pub fn call_error(&self) -> CallError {
         CallError {

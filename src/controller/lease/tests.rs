@@ -40,7 +40,7 @@ fn a_process_that_slept_past_its_lease_does_not_lead_and_begins_no_call() {
     election.apply(answer, begun, clock.now());
     let lead = election.leadership(clock.now());
     assert!(lead.holds(clock.now()) && lead.may_call(clock.now()));
-    // The engine knows only the published leadership: nothing else tells it that time has passed.
+    // The engine knows only the published leadership: nothing else shows that time has passed.
     SLEPT.set(Duration::from_secs(15));
     assert!(!lead.holds(clock.now()) && !lead.may_call(clock.now()));
     assert_eq!(election.leadership(clock.now()), Leadership::default());

@@ -1,4 +1,4 @@
-//! The engine is told a restoration from a backup, and then the watch is restarted. When a version is a restoration is
+//! The engine receives a restoration from a backup, and then the watch is restarted. When a version is a restoration is
 //! tested in `plan/tests/promises/restored.rs`.
 
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::controller::watch::watched_kind::WatchedKind;
 use crate::fake_api::api_server;
 use crate::metrics::Metrics;
 
-/// The version of the list of one kind, and the restorations that the engine is told.
+/// The version of the list of one kind, and the restorations that the engine receives.
 struct Followed {
     version: ListVersion,
     revision: Revision,
@@ -50,7 +50,7 @@ impl Followed {
         }
     }
 
-    /// A relist that shows this version. Returns how many restorations the engine is told.
+    /// A relist that shows this version. Returns how many restorations the engine receives.
     async fn relisted(&mut self, version: u64) -> usize {
         self.now.store(version, Ordering::Relaxed);
         assert!(self.version.ask().await.is_ok());
@@ -64,7 +64,7 @@ impl Followed {
         self.restorations()
     }
 
-    /// The restorations that the engine was told since the last call. The watch is restarted for each.
+    /// The restorations that the engine received since the last call. The watch is restarted for each.
     fn restorations(&mut self) -> usize {
         let mut count = 0;
         while let Ok(fact) = self.reported.try_recv() {
