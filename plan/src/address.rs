@@ -1,16 +1,15 @@
 //! IPv4 addresses and ranges, and how they are parsed from text.
 //!
-//! [`Address`] is a type of its own, so that most files do not depend on the address family. [`Cidr`] is still an alias
-//! of an IPv4 type. Other files depend on the family too: `block.rs`, `ec2.rs` and `facts/address_rows.rs` compute with
-//! addresses as `u32`, `src/cloud/ec2` reads only the IPv4 fields of EC2, and the node part (`src/node`, and its
-//! settings in `src/api`) programs IPv4 only.
+//! [`Address`] and [`Cidr`] are types of their own, so that most files do not depend on the address family. Some do:
+//! `block.rs`, `ec2.rs` and `facts/address_rows.rs` compute with addresses as `u32`, `src/cloud/ec2` reads only the IPv4
+//! fields of EC2, and the node part (`src/node`, and its settings in `src/api`) programs IPv4 only.
 
 use alloc::string::{String, ToString};
 use core::fmt;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use core::str::FromStr;
 
-use ipnet::{Ipv4Net, Ipv6Net};
+use ipnet::{AddrParseError, Ipv4Net, Ipv6Net};
 
 /// An address that a pod can hold.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -61,8 +60,49 @@ impl FromStr for Address {
     }
 }
 
-/// A range of addresses with a common prefix.
-pub type Cidr = Ipv4Net;
+/// A range of addresses with a common prefix. Its address can have bits after the prefix.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Cidr(Ipv4Net);
+
+impl Cidr {
+    /// An IPv4 range.
+    #[must_use]
+    pub const fn v4(range: Ipv4Net) -> Self {
+        Self(range)
+    }
+
+    /// The range as an IPv4 range, for code that can use IPv4 only.
+    #[must_use]
+    pub const fn ipv4(self) -> Ipv4Net {
+        self.0
+    }
+
+    /// The range without the bits after the prefix.
+    pub(crate) fn trunc(self) -> Self {
+        Self(self.0.trunc())
+    }
+}
+
+impl fmt::Display for Cidr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+/// The same text as `Display`, so that lists of ranges are easy to read.
+impl fmt::Debug for Cidr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Cidr {
+    type Err = AddrParseError;
+
+    fn from_str(text: &str) -> Result<Self, AddrParseError> {
+        text.parse().map(Self)
+    }
+}
 
 /// The first and the last address of a span (both inclusive), as numbers.
 pub(crate) type Span = (u32, u32);
@@ -74,12 +114,12 @@ pub(crate) fn span(cidr: Cidr) -> Span {
 
 /// The first address of a range.
 pub(crate) fn first(cidr: Cidr) -> Address {
-    Address(cidr.network())
+    Address(cidr.0.network())
 }
 
 /// The last address of a range.
 pub(crate) fn last(cidr: Cidr) -> Address {
-    Address(cidr.broadcast())
+    Address(cidr.0.broadcast())
 }
 
 /// The addresses of a span.
@@ -89,7 +129,7 @@ pub(crate) fn addresses((from, to): Span) -> impl Iterator<Item = Address> {
 
 /// True if the range contains the address.
 pub(crate) fn contains(cidr: Cidr, address: Address) -> bool {
-    cidr.contains(&address.0)
+    cidr.0.contains(&address.0)
 }
 
 /// True if the two ranges have an address in common.
@@ -220,5 +260,5 @@ pub fn parse_excluded(text: &str) -> Result<Cidr, ParseError> {
 
 /// The /32 CIDR of one address.
 fn single(address: Address) -> Cidr {
-    Cidr::from(address.0)
+    Cidr(Ipv4Net::from(address.0))
 }

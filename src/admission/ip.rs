@@ -94,7 +94,7 @@ fn routed(old: Option<&Ip>, new: &Ip, snapshot: &Snapshot) -> Verdict {
             name(new)
         ))));
     };
-    let Err(error) = node.check_effective(routes, &block.subnet_cidrs()) else {
+    let Err(error) = node.check_effective(routes, &block.subnet_networks()) else {
         return Ok(Allowed::silently());
     };
     let problem = format!(

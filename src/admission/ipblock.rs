@@ -67,7 +67,7 @@ fn named(old: Option<&IpBlock>, new: &IpBlock) -> Result<(), Denial> {
     }
     if old.is_none_or(|old| old.spec.node != new.spec.node)
         && let Some(node) = &new.spec.node
-        && let Err(error) = node.check(&new.subnet_cidrs())
+        && let Err(error) = node.check(&new.subnet_networks())
     {
         return Err(Denial::new(
             DenyReason::Invalid,
@@ -143,7 +143,7 @@ fn useless(block: &IpBlock, range: &BlockRange) -> Option<String> {
 /// The warning for a stored route that has no effect. A new one is refused.
 fn ineffective(block: &IpBlock) -> Option<String> {
     let node = block.spec.node.as_ref()?;
-    let checked = node.check_effective(&node.routes, &block.subnet_cidrs());
+    let checked = node.check_effective(&node.routes, &block.subnet_networks());
     checked
         .err()
         .map(|error| format!("spec.node of IPBlock \"{}\": {error}", name(block)))
@@ -193,7 +193,7 @@ fn unrouted(old: &IpBlock, new: &IpBlock, snapshot: &Snapshot) -> Option<String>
     let effective = |block: &IpBlock, ip: &KnownIp| {
         let node = block.spec.node.as_ref();
         node.is_some_and(|node| {
-            let checked = node.check_effective(&ip.routes, &block.subnet_cidrs());
+            let checked = node.check_effective(&ip.routes, &block.subnet_networks());
             checked.is_ok()
         })
     };

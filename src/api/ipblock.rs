@@ -4,6 +4,7 @@
     reason = "kubectl explain shows these lines as they are"
 )]
 
+use ipnet::Ipv4Net;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{CustomResource, KubeSchema};
 use mooring_plan::address::{Cidr, ParseError};
@@ -267,6 +268,12 @@ impl IpBlock {
             .iter()
             .filter_map(|cidr| cidr.parse().ok())
             .collect()
+    }
+
+    /// The same for the node part, which programs IPv4 only.
+    #[must_use]
+    pub fn subnet_networks(&self) -> Vec<Ipv4Net> {
+        self.subnet_cidrs().into_iter().map(Cidr::ipv4).collect()
     }
 
     /// Whether it is being deleted.

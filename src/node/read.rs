@@ -36,7 +36,7 @@ pub fn block(object: &IpBlock) -> NodeBlock {
         })
     });
     NodeBlock {
-        subnets: object.subnet_cidrs(),
+        subnets: object.subnet_networks(),
         node,
     }
 }

@@ -9,7 +9,7 @@ use ec2_emulator::state::id::{InstanceId as Machine, NetworkInterfaceId, SubnetI
 use ec2_emulator::state::instance_type::InstanceType;
 use ec2_emulator::state::objects::{InstanceState as Life, NetworkInterface};
 use ec2_emulator::state::request::{Change, Changed};
-use mooring_plan::address::Address;
+use mooring_plan::address::{Address, Cidr};
 use mooring_plan::cloud::{InstanceState, Interface};
 use mooring_plan::names::{InstanceId, InterfaceId, MacAddress, SubnetId};
 use mooring_plan::outcome::Action;
@@ -264,7 +264,7 @@ impl Cloud {
                 device_index: interface.attachment.map(|tie| tie.device_index),
                 primary: Some(Address::v4(interface.primary)),
                 addresses: interface.addresses().map(Address::v4).collect(),
-                prefixes: interface.prefixes.iter().copied().collect(),
+                prefixes: interface.prefixes.iter().copied().map(Cidr::v4).collect(),
                 tags: interface.tags.clone(),
                 requester_managed: false,
             })
