@@ -7,7 +7,7 @@ use crate::words::words;
 pub enum EventType {
     /// Nothing is wrong.
     Normal,
-    /// Somebody may have to act.
+    /// A person may have to act.
     Warning,
 }
 

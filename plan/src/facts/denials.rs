@@ -9,7 +9,6 @@ use super::{Affected, CallError, Facts};
 use crate::address::Address;
 use crate::cloud::Reassign;
 use crate::names::{InterfaceId, IpName, SubnetId};
-use crate::objects::Claim;
 use crate::outcome::{Action, Outcome};
 use crate::time::Instant;
 
@@ -92,8 +91,7 @@ impl Facts {
         now: Instant,
     ) -> Option<DenialTurn> {
         let ip = self.ips.get(name)?;
-        let claim = ip.status.claim.as_ref().filter(|claim| claim.recorded());
-        let from = claim.and_then(Claim::target)?;
+        let from = ip.status.claim.as_ref()?.recorded_target()?;
         let waited_for: &[Action] = if ip.status.address != Some(address) {
             &[Action::Unassign, Action::Assign]
         } else if &from.place.interface != to && ip.reassign() == Reassign::Refuse {

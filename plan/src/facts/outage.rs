@@ -8,6 +8,7 @@ use core::time::Duration;
 
 use super::{CallError, Facts};
 use crate::names::{InterfaceId, IpName};
+use crate::objects::Claim;
 use crate::outcome::{Action, Outcome};
 use crate::step::Call;
 use crate::time::Instant;
@@ -82,8 +83,7 @@ impl Facts {
     /// turn now: otherwise another one could take it meanwhile, and the holder would lose its readiness for nothing.
     pub(super) fn move_begun(&mut self, name: &IpName, to: &InterfaceId, now: Instant) {
         let Some(ip) = self.ips.get(name) else { return };
-        let claim = ip.status.claim.as_ref().filter(|claim| claim.recorded());
-        let from = claim.and_then(|claim| claim.target());
+        let from = ip.status.claim.as_ref().and_then(Claim::recorded_target);
         if from.is_none_or(|from| &from.place.interface == to) {
             return;
         }

@@ -215,6 +215,12 @@ impl Claim {
         }
     }
 
+    /// Where the address is, if EC2 has confirmed the claim.
+    #[must_use]
+    pub fn recorded_target(&self) -> Option<&Target> {
+        self.target().filter(|_| self.recorded())
+    }
+
     /// True if EC2 has confirmed the claim.
     #[must_use]
     pub fn recorded(&self) -> bool {
