@@ -14,12 +14,7 @@ use crate::sim::{Fault, SUBNET, Sim, address, interface_of};
 
 /// Two processes, the first one leads; two nodes, and the IP "partner" is reserved.
 fn two() -> Sim {
-    let mut sim = Sim::new();
-    sim.second_controller();
-    for node in ["n1", "n2"] {
-        sim.node(node);
-    }
-    sim.ip("partner", "203.0.113.10");
+    let mut sim = Sim::of_two_processes();
     sim.lead(0);
     sim.settle();
     sim

@@ -11,12 +11,7 @@ use crate::sim::{Fault, Sim, status_write};
 
 /// Two processes that lead, and "partner" is reserved. From here on only the first one does steps and sees anything.
 fn two() -> Sim {
-    let mut sim = Sim::new();
-    sim.second_controller();
-    for node in ["n1", "n2"] {
-        sim.node(node);
-    }
-    sim.ip("partner", "203.0.113.10");
+    let mut sim = Sim::of_two_processes();
     sim.settle();
     sim.leader = Some(0);
     sim
@@ -55,9 +50,13 @@ fn the_place_of_a_claim_that_was_never_shown_is_kept_for_the_next_pod() {
     let (mut sim, late) = an_attach_that_only_one_saw();
     sim.pod("b").on("n2");
     let claimed = |sim: &Sim| sim.the_ip("partner").status.claim.is_some();
-    while !claimed(&sim) {
+    for _ in 0..60_000 {
+        if claimed(&sim) {
+            break;
+        }
         sim.wait(Duration::from_millis(1));
     }
+    assert!(claimed(&sim), "{}", sim.story());
     sim.ec2.execute(&late, sim.now).unwrap();
     sim.settle();
     sim.expect_attached("partner", "b");

@@ -21,6 +21,17 @@ impl Sim {
         sim
     }
 
+    /// Two processes, and two nodes and the IP "partner", of which neither knows yet.
+    pub fn of_two_processes() -> Self {
+        let mut sim = Self::new();
+        sim.second_controller();
+        for node in ["n1", "n2"] {
+            sim.node(node);
+        }
+        sim.ip("partner", "203.0.113.10");
+        sim
+    }
+
     /// A world at rest with these nodes, in which pod "a" on the first has the address of "partner".
     pub fn attached(nodes: &[&str]) -> Self {
         let mut sim = Self::reserved(nodes);
