@@ -83,12 +83,11 @@ impl TestCluster {
             .kubectl("-n mooring-system delete lease mooring --ignore-not-found".split(' '))
             .await;
         // After a scene has uninstalled Mooring or its kinds, the cluster cannot be used again.
-        let get = |what: &str| {
-            let arguments: Vec<String> = what.split(' ').map(str::to_owned).collect();
-            self.cluster.kubectl(arguments)
-        };
-        let namespace = get("get namespace mooring-system").await;
-        let kinds = get("get ips,ipblocks,ipnodes").await;
+        let namespace = self
+            .cluster
+            .kubectl("get namespace mooring-system".split(' '))
+            .await;
+        let kinds = self.cluster.kubectl(["get", "ips,ipblocks,ipnodes"]).await;
         if namespace.stdout.contains("Active") && kinds.ok {
             IDLE.lock().unwrap().push(self);
         }
