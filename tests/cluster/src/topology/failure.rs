@@ -5,8 +5,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use k8s_openapi::api::coordination::v1::Lease;
-use kube::Api;
-use kube::api::{DeleteParams, Patch, PatchParams};
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::{DeleteParams, ListParams, Patch, PatchParams};
+use kube::{Api, ResourceExt};
 use serde_json::json;
 
 use crate::cluster::Cluster;
@@ -34,13 +35,39 @@ impl Cluster {
         .await;
     }
 
-    /// The kubelet of a failed node reports again (within some seconds).
+    /// The kubelet of a failed node reports again, and ends the pods of the node that were deleted meanwhile.
     pub async fn restore_node(&self, name: &str) {
         let leases: Api<Lease> = Api::namespaced(self.client().await, "kube-node-lease");
         leases
             .delete(name, &DeleteParams::default())
             .await
             .unwrap_or_else(|error| panic!("giving back the lease of node {name}: {error}"));
+        // KWOK lists the pods of the node once, when it has created the Lease. It ignores them while its watch of
+        // Leases is behind, and looks at a pod again only when the pod changes. A renewal shows that its watch is not
+        // behind any more.
+        self.lease_is_renewed(name, 1).await;
+        let all: Api<Pod> = Api::all(self.client().await);
+        let on_the_node = ListParams::default().fields(&format!("spec.nodeName={name}"));
+        let pods = all
+            .list(&on_the_node)
+            .await
+            .unwrap_or_else(|error| panic!("listing the pods of node {name}: {error}"));
+        for pod in pods {
+            let (namespace, pod) = (pod.namespace(), pod.name_any());
+            let pods: Api<Pod> = Api::namespaced(
+                self.client().await,
+                namespace.as_deref().unwrap_or_default(),
+            );
+            let change = json!({"metadata": {"annotations": {"test.mooring/restored": name}}});
+            match pods
+                .patch(&pod, &PatchParams::default(), &Patch::Merge(&change))
+                .await
+            {
+                Ok(_) => {}
+                Err(kube::Error::Api(status)) if status.is_not_found() => {}
+                Err(error) => panic!("annotating pod {pod}: {error}"),
+            }
+        }
     }
 
     /// The kubelet reports that its node is not ready (`true`), or ready again.
@@ -67,22 +94,28 @@ impl Cluster {
     /// 0.8.0 keeps a name for one more renewal of its Lease. If the name is created again before, it is in the queue of
     /// KWOK twice, and then KWOK renews no Lease at all. The renewals of another node show the progress.
     pub async fn deleted_nodes_are_forgotten(&self, witness: &str) {
+        self.lease_is_renewed(witness, 3).await;
+    }
+
+    /// Waits until KWOK has written the Lease of the node, and has renewed it `times`.
+    async fn lease_is_renewed(&self, name: &str, times: usize) {
         let leases: Api<Lease> = Api::namespaced(self.client().await, "kube-node-lease");
-        let renewals = Mutex::new(BTreeSet::new());
-        self.eventually("KWOK has renewed a lease some times", LEASE, || async {
-            let lease = leases
-                .get(witness)
-                .await
-                .map_err(|error| error.to_string())?;
-            let renewed = lease.spec.and_then(|spec| spec.renew_time);
-            let mut renewals = renewals.lock().map_err(|error| error.to_string())?;
-            renewals.extend(renewed.map(|time| time.0));
-            if renewals.len() > 3 {
-                Ok(())
-            } else {
-                Err(format!("{renewals:?}"))
-            }
-        })
+        let writes = Mutex::new(BTreeSet::new());
+        self.eventually(
+            &format!("KWOK renews the Lease of node {name}: {times}"),
+            LEASE,
+            || async {
+                let lease = leases.get(name).await.map_err(|error| error.to_string())?;
+                let written = lease.spec.and_then(|spec| spec.renew_time);
+                let mut writes = writes.lock().map_err(|error| error.to_string())?;
+                writes.extend(written.map(|time| time.0));
+                if writes.len() > times {
+                    Ok(())
+                } else {
+                    Err(format!("{writes:?}"))
+                }
+            },
+        )
         .await;
     }
 
