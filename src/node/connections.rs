@@ -31,7 +31,8 @@ pub struct Connection {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expected {
     mask: u32,
-    pods: BTreeMap<Ipv4Addr, Pod>,
+    /// By the own address of a pod, or the static address of a program in the network namespace of the node.
+    senders: BTreeMap<Ipv4Addr, Sender>,
     closed: BTreeMap<Ipv4Addr, Destinations>,
     addresses: BTreeMap<Ipv4Addr, Reached>,
     /// Static addresses that were programmed before and are not programmed any more.
@@ -67,7 +68,8 @@ pub enum Correction {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Pod {
+struct Sender {
+    /// The static address.
     address: Ipv4Addr,
     destinations: Destinations,
 }
@@ -94,15 +96,13 @@ impl Expected {
             };
             let endpoint = match to.endpoint {
                 Endpoint::Host => *address,
-                Endpoint::Pod(pod) => {
-                    let expects = Pod {
-                        address: *address,
-                        destinations: to.destinations.clone(),
-                    };
-                    expected.pods.insert(pod, expects);
-                    pod
-                }
+                Endpoint::Pod(pod) => pod,
             };
+            let sender = Sender {
+                address: *address,
+                destinations: to.destinations.clone(),
+            };
+            expected.senders.insert(endpoint, sender);
             let mark = settings.mark(*slot);
             let reached = Reached { endpoint, mark };
             expected.addresses.insert(*address, reached);
@@ -124,7 +124,7 @@ impl Expected {
     /// Whether no connection can contradict these conditions, so that conntrack need not be read.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.pods.is_empty()
+        self.senders.is_empty()
             && self.closed.is_empty()
             && self.addresses.is_empty()
             && self.gone.is_empty()
@@ -170,9 +170,15 @@ impl Expected {
             mark,
         } = *connection;
         let ours = mark & self.mask;
-        if let Some(pod) = self.pods.get(&source) {
-            let right = ours != 0 && reply_destination == pod.address;
-            if pod.destinations.uses_static_address(reply_source) && !right {
+        if let Some(Sender {
+            address,
+            destinations,
+        }) = self.senders.get(&source)
+        {
+            // What a program of the node sends has no mark: the rule selects it by its source.
+            let marked = ours != 0 || source == *address;
+            let right = marked && reply_destination == *address;
+            if destinations.uses_static_address(reply_source) && !right {
                 return true;
             }
         }

@@ -180,7 +180,17 @@ pub fn difference(desired: &Desired, kernel: &KernelState, settings: &NodeSettin
             .copied()
             .map(Change::AddAddress),
     );
-    if reprogrammed && !expected.is_empty() {
+    // Without one of them a new connection left by another interface, with the source that it has there.
+    let completed = changes.iter().any(|change| {
+        matches!(
+            change,
+            Change::AddRoute(_)
+                | Change::ReplaceRoute(_)
+                | Change::AddRule(_)
+                | Change::AddAddress(_)
+        )
+    });
+    if (reprogrammed || completed) && !expected.is_empty() {
         changes.push(Change::ForgetConnections(expected));
     }
     changes.extend(open);

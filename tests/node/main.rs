@@ -72,6 +72,10 @@ const PROMISES: &[(&str, Promise)] = &[
         closed::nothing_reaches_a_partner_before_the_address_is_programmed,
     ),
     (
+        "closed_host",
+        closed::a_program_of_the_node_goes_on_with_its_address,
+    ),
+    (
         "starts",
         starts::starting_pods_never_send_from_another_address,
     ),

@@ -1,11 +1,12 @@
-//! Connections with the mark of an earlier slot get the present mark.
+//! Connections with a wrong source are forgotten, and those with the mark of an earlier slot get the present mark.
 
 use std::net::Ipv4Addr;
 
-use super::kernel::settle;
+use super::kernel::{changes, settle};
 use super::scenes::{kernel, mac, objects, with};
 use crate::node::connections::{Connection, Correction, Expected};
 use crate::node::desired::desired;
+use crate::node::difference::Change;
 use crate::node::objects::Objects;
 use crate::node::settings::NodeSettings;
 use crate::node::slots::slots;
@@ -102,4 +103,56 @@ fn interfaces_keep_their_slots_when_another_program_deletes_the_table() {
     assert_eq!(correction(&both, &flushed, INBOUND, 2), Some(present(1)));
     flushed.keep_stored(&before);
     assert_eq!(slots(&flushed), [2, 1]);
+}
+
+#[test]
+fn what_a_program_of_the_node_sent_from_another_address_is_forgotten() {
+    let primary = Ipv4Addr::new(10, 77, 0, 10);
+    let mut kernel = kernel();
+    let host = with(objects(), 1, 1, true);
+    settle(&host, &mut kernel);
+    let right = Connection {
+        source: ADDRESS,
+        ..OUTBOUND
+    };
+    assert_eq!(correction(&host, &kernel, right, 0), None);
+    let translated = Connection {
+        reply_destination: primary,
+        ..right
+    };
+    let forgotten = Some(Correction::Forget);
+    assert_eq!(correction(&host, &kernel, translated, 0), forgotten);
+    // A Service with a pod of the node: kube-proxy translates the source too.
+    let local = Connection {
+        destination: Ipv4Addr::new(10, 96, 0, 1),
+        reply_source: Ipv4Addr::new(10, 77, 9, 2),
+        ..translated
+    };
+    assert_eq!(correction(&host, &kernel, local, 0), None);
+}
+
+#[test]
+fn connections_are_corrected_when_a_rule_a_route_or_an_address_was_away() {
+    let mut whole = kernel();
+    let host = with(objects(), 1, 1, true);
+    settle(&host, &mut whole);
+    let forgets = |kernel: &KernelState| {
+        let changes = changes(&host, kernel);
+        let forgets = |change: &Change| matches!(change, Change::ForgetConnections(_));
+        changes.last().is_some_and(forgets)
+    };
+    assert!(!forgets(&whole));
+    for rule in &whole.rules {
+        let mut kernel = whole.clone();
+        kernel.rules.remove(rule);
+        assert!(forgets(&kernel), "{rule}");
+    }
+    for route in &whole.routes {
+        let mut kernel = whole.clone();
+        kernel.routes.remove(route);
+        assert!(forgets(&kernel), "{route:?}");
+    }
+    let mut kernel = whole.clone();
+    kernel.addresses.retain(|local| !local.ours);
+    assert!(forgets(&kernel));
 }
