@@ -174,22 +174,12 @@ impl NodeSpec {
     /// # Errors
     /// The first error.
     pub fn check(&self, subnets: &[Ipv4Net]) -> Result<(), NodeSpecError> {
-        self.check_networks()?;
+        check_routes(&self.routes)?;
+        few("internal", self.internal.as_ref().map_or(0, Vec::len))?;
         self.check_effective(&self.routes, subnets)?;
         self.probe.as_ref().map_or(Ok(()), |probe| {
             Ok(probe.check(&self.networks()?, &self.internal_or_default(subnets)?)?)
         })
-    }
-
-    /// As `check`, without the probe and without the default of `internal`: a block that was stored before the default
-    /// was checked stays valid.
-    ///
-    /// # Errors
-    /// The first error.
-    pub fn check_networks(&self) -> Result<(), NodeSpecError> {
-        check_routes(&self.routes)?;
-        few("internal", self.internal.as_ref().map_or(0, Vec::len))?;
-        outside(&self.routes, &self.internal()?.unwrap_or_default())
     }
 
     fn networks(&self) -> Result<Vec<Ipv4Net>, NodeSpecError> {

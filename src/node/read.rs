@@ -24,16 +24,14 @@ impl Fields for PodFields {
     ];
 }
 
-/// Reads a block. A `spec.node` or a probe that cannot be parsed counts as absent: admission refuses both.
+/// Reads a block. A part of `spec.node` that cannot be parsed counts as absent: admission refuses it. The other parts stay
+/// valid, because without `spec.node` the pods of the block would be open.
 #[must_use]
 pub fn block(object: &IpBlock) -> NodeBlock {
-    let node = object.spec.node.as_ref().and_then(|node| {
-        node.check_networks().ok()?;
-        Some(NodeSpec {
-            routes: routes(&node.routes),
-            internal: node.internal().ok()?,
-            probe: node.probe.as_ref().and_then(probe),
-        })
+    let node = object.spec.node.as_ref().map(|node| NodeSpec {
+        routes: routes(&node.routes),
+        internal: node.internal().ok().flatten(),
+        probe: node.probe.as_ref().and_then(probe),
     });
     NodeBlock {
         subnets: object.subnet_networks(),
@@ -104,4 +102,39 @@ pub fn pod(object: &DynamicObject) -> Option<(String, Pod)> {
         host_network: host_network.and_then(Value::as_bool) == Some(true),
     };
     Some((object.metadata.uid.clone()?, pod))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_part_of_a_block_that_admission_refuses_hides_no_other_part() {
+        let route = |to: &str, optional| json!({ "to": to, "optional": optional });
+        let object: IpBlock = serde_json::from_value(json!({
+            "apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IPBlock", "metadata": {"name": "home"},
+            "spec": {"cidr": "203.0.113.0/24", "subnetID": "subnet-1", "node": {
+                "routes": [
+                    route("198.51.100.0/24", false), route("198.51.100.0/24", true),
+                    route("10.1.0.0/16", false), route("192.0.2.1/24", false),
+                ],
+                "internal": ["10.0.0.0/8"],
+                "probe": {"target": "nowhere"},
+            }},
+        }))
+        .unwrap();
+        let node = block(&object).node.unwrap();
+        let routes: Vec<_> = node.routes.iter().map(|one| one.to.to_string()).collect();
+        let readable = ["198.51.100.0/24", "198.51.100.0/24", "10.1.0.0/16"];
+        assert_eq!(routes, readable);
+        assert_eq!(node.internal, Some(vec!["10.0.0.0/8".parse().unwrap()]));
+        assert_eq!(node.probe, None);
+
+        let mut object = object;
+        let internal = &mut object.spec.node.as_mut().unwrap().internal;
+        *internal = Some(vec!["10.0.0.1/8".to_owned()]);
+        assert_eq!(block(&object).node.unwrap().internal, None);
+    }
 }
