@@ -19,11 +19,11 @@ pub(super) fn undone(
     undone.collect()
 }
 
-/// Whether a refused change holds back this one: each transaction of the table depends on those before it, and the
-/// removal of the table on all changes.
+/// Whether a refused change holds back this one: each transaction of the table depends on those before it, an address on
+/// the table, which keeps its source, and the removal of the table on all changes.
 pub(super) fn depends_on(change: &Change, refused: &[(Change, KernelError)]) -> bool {
     let of_table = || refused.iter().any(|(other, _)| is_of_table(other));
-    (is_of_table(change) && of_table())
+    ((is_of_table(change) || matches!(change, Change::AddAddress(_))) && of_table())
         || (matches!(change, Change::RemoveTable) && !refused.is_empty())
 }
 
@@ -41,7 +41,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::node::state::{Rule, Selector};
+    use crate::node::state::{LocalAddress, Rule, Selector};
 
     fn rule(last: u8) -> Change {
         let selector = Selector::From(Ipv4Addr::new(203, 0, 113, last));
@@ -50,6 +50,15 @@ mod tests {
 
     fn update() -> Change {
         Change::UpdateTable(json!({}))
+    }
+
+    fn address() -> Change {
+        Change::AddAddress(LocalAddress {
+            link: 2,
+            address: Ipv4Addr::new(203, 0, 113, 1),
+            prefix: 32,
+            ours: true,
+        })
     }
 
     fn refused(change: Change) -> (Change, KernelError) {
@@ -81,6 +90,8 @@ mod tests {
         let needed = [update(), Change::UpdateTable(json!([])), rule(1)];
         let seen = reported(&needed, &[refused(update())]);
         assert_eq!(seen, [rule(1)]);
+        let needed = [update(), address()];
+        assert_eq!(reported(&needed, &[refused(update())]), []);
         let needed = [rule(1), Change::RemoveTable];
         assert_eq!(reported(&needed, &[refused(rule(1))]), []);
     }

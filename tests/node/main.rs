@@ -124,6 +124,10 @@ const PROMISES: &[(&str, Promise)] = &[
         two_node_parts::two_node_parts_do_not_disturb_each_other,
     ),
     ("unreadable", unreadable::an_unreadable_kernel_is_reported),
+    (
+        "no_table",
+        unreadable::without_its_table_an_address_is_not_added,
+    ),
     ("reports", reports::the_node_part_reports_what_it_programmed),
     (
         "driven",

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 
 use crate::node_part::{RunNodePart as _, runtime};
 use crate::objects::one_pod;
-use mooring_cluster::network::{Backend, PARTNER, World, X, enter_network, eventually, tcp};
+use mooring_cluster::network::{Backend, PARTNER, World, X, Y, enter_network, eventually, tcp};
 
 /// The variable that is set in a process that is only a node part. Its value is the namespace and the MAC address of
 /// the ENI.
@@ -22,6 +22,8 @@ pub fn child() -> Option<ExitCode> {
     let mut objects = crate::objects::only_block("a");
     objects = crate::objects::with_pod(objects, "client", Some("10.77.0.20"), "one");
     objects = crate::objects::claimed(objects, "a", mac, "one", X, "client");
+    objects = crate::objects::with_pod(objects, "host", None, "two");
+    objects = crate::objects::claimed(objects, "a", mac, "two", Y, "host");
     runtime().block_on(async {
         let (_sender, objects) = watch::channel(objects);
         let (said, mut reports) = watch::channel(Reports::new());
