@@ -37,10 +37,13 @@ pub(super) async fn correct(expected: &Expected) -> Result<usize, KernelError> {
             let what = "conntrack";
             KernelError::Socket { what, source }
         })?;
-    let driver = tokio::spawn(connection);
-    let corrected = correct_with(&mut handle, expected).await;
-    driver.abort();
-    corrected
+    tokio::select! {
+        corrected = correct_with(&mut handle, expected) => corrected,
+        () = connection => Err(KernelError::Conntrack {
+            what: "correcting connections",
+            reason: "the socket was closed".to_owned(),
+        }),
+    }
 }
 
 async fn correct_with(handle: &mut Handle, expected: &Expected) -> Result<usize, KernelError> {

@@ -47,6 +47,14 @@ pub enum KernelError {
         /// The error message of `nft`, or why it could not be run.
         reason: String,
     },
+    /// The kernel did not answer in time.
+    #[error("{what}: no answer of the kernel within {} s", limit.as_secs())]
+    Late {
+        /// What the request was made for.
+        what: String,
+        /// The time limit.
+        limit: Duration,
+    },
     /// `nft` took too long, and was killed.
     #[error("{what}: nft was killed, because it did not end within {} s", limit.as_secs())]
     NftTooSlow {

@@ -7,7 +7,8 @@ mod nft;
 mod route;
 mod route_messages;
 
-use std::fs;
+use std::time::Duration;
+use std::{fmt, fs};
 
 pub use error::KernelError;
 pub use events::{Events, Part};
@@ -18,6 +19,21 @@ use super::state::KernelState;
 
 /// A UUID that the kernel makes at each start. It is the same in all namespaces of the node.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
+
+/// Time limit of a request to the kernel, which makes one change of a kind at a time.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// Runs a request to the kernel. `what` is its purpose.
+async fn in_time<T>(
+    what: &(dyn fmt::Display + Sync),
+    request: impl Future<Output = Result<T, KernelError>>,
+) -> Result<T, KernelError> {
+    let late = |_| KernelError::Late {
+        what: what.to_string(),
+        limit: LIMIT,
+    };
+    tokio::time::timeout(LIMIT, request).await.map_err(late)?
+}
 
 /// The present boot of this node, as its kubelet reports it too.
 ///
@@ -71,7 +87,7 @@ impl Kernel {
     ///
     /// # Errors
     /// The kernel cannot be read.
-    pub async fn observe(&self) -> Result<KernelState, KernelError> {
+    pub async fn observe(&mut self) -> Result<KernelState, KernelError> {
         let mut state = self.route.observe().await?;
         state.table = nft::list().await?;
         state.read_stored();
@@ -82,7 +98,10 @@ impl Kernel {
     ///
     /// # Errors
     /// The kernel cannot be read.
-    pub async fn observe_routes(&self, before: &KernelState) -> Result<KernelState, KernelError> {
+    pub async fn observe_routes(
+        &mut self,
+        before: &KernelState,
+    ) -> Result<KernelState, KernelError> {
         let mut state = self.route.observe().await?;
         state.table.clone_from(&before.table);
         state.keep_stored(before);
@@ -98,8 +117,10 @@ impl Kernel {
             Change::UpdateTable(commands) => nft::update(commands).await,
             Change::ReplaceTable(table) => nft::replace(table).await,
             Change::RemoveTable => nft::remove().await,
-            Change::ForgetConnections(expected) => conntrack::correct(expected).await.map(drop),
-            other => self.route.apply(other).await,
+            Change::ForgetConnections(expected) => in_time(change, conntrack::correct(expected))
+                .await
+                .map(drop),
+            other => in_time(change, self.route.apply(other)).await,
         }
     }
 }
@@ -108,7 +129,15 @@ impl Kernel {
 mod tests {
     use mooring_plan::names::BootId;
 
-    use super::boot_id;
+    use super::{boot_id, in_time};
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_the_kernel_does_not_answer_ends() {
+        let request = std::future::pending::<Result<(), _>>();
+        let error = in_time(&"reading rules", request).await.unwrap_err();
+        let said = "reading rules: no answer of the kernel within 10 s";
+        assert_eq!(error.to_string(), said);
+    }
 
     #[test]
     fn the_boot_of_a_node_is_the_same_until_it_is_rebooted() {

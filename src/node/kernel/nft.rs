@@ -11,12 +11,10 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 use tokio::time::timeout;
 
+use super::LIMIT;
 use super::error::KernelError;
 use crate::node::settings::{NodeSettings, TABLE};
 use crate::node::table::Table;
-
-/// Time limit of a run of `nft`: it waits for the kernel, which makes one change of nftables at a time.
-const NFT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Reads the table of Mooring. None: it does not exist.
 pub(super) async fn list() -> Result<Option<Table>, KernelError> {
@@ -81,7 +79,7 @@ impl Failed {
 async fn run(arguments: &[&str], input: &str) -> Result<String, Failed> {
     let mut nft = Command::new("nft");
     nft.args(arguments).env("LC_ALL", "C");
-    run_within(NFT_TIMEOUT, nft, input).await
+    run_within(LIMIT, nft, input).await
 }
 
 async fn run_within(limit: Duration, nft: Command, input: &str) -> Result<String, Failed> {

@@ -5,22 +5,20 @@ use std::net::{IpAddr, Ipv4Addr};
 use std::{fs, io};
 
 use futures::TryStreamExt as _;
-use ipnet::Ipv4Net;
 use netlink_packet_route::AddressFamily;
 use netlink_packet_route::address::AddressAttribute;
-use netlink_packet_route::route::{
-    RouteAddress, RouteAttribute, RouteMessage, RouteProtocol, RouteType,
-};
+use netlink_packet_route::route::{RouteProtocol, RouteType};
 use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use rtnetlink::{Handle, RouteMessageBuilder};
 
 use super::error::KernelError;
+use super::in_time;
 use super::route_messages::{
-    address_message, read_address, read_link, reverse_path_message, route_message,
+    address_message, read_address, read_link, read_route, reverse_path_message, route_message,
 };
 use crate::node::difference::Change;
 use crate::node::settings::{NodeSettings, PROTOCOL};
-use crate::node::state::{KernelState, NextHop, RouteEntry, Rule, SUPPRESSED_PREFIX, Selector};
+use crate::node::state::{KernelState, Rule, SUPPRESSED_PREFIX, Selector};
 
 /// A connection to rtnetlink.
 pub(super) struct Routing {
@@ -49,8 +47,16 @@ impl Routing {
         })
     }
 
-    /// Everything but the nftables table.
-    pub(super) async fn observe(&self) -> Result<KernelState, KernelError> {
+    /// Everything but the nftables table. After an error the next call uses a new socket: the old one can be the cause.
+    pub(super) async fn observe(&mut self) -> Result<KernelState, KernelError> {
+        let observed = in_time(&"reading the network of the node", self.read()).await;
+        if observed.is_err() {
+            *self = Self::open(self.settings)?;
+        }
+        observed
+    }
+
+    async fn read(&self) -> Result<KernelState, KernelError> {
         let mut state = KernelState {
             all_reverse_path: read_number(ALL_REVERSE_PATH)?,
             ..KernelState::default()
@@ -254,32 +260,6 @@ impl Routing {
     }
 }
 
-fn read_route(route: &RouteMessage) -> Option<RouteEntry> {
-    let mut entry = RouteEntry {
-        table: u32::from(route.header.table),
-        to: Ipv4Net::default(),
-        via: match route.header.kind {
-            RouteType::Local => NextHop::Local,
-            _ => NextHop::Gateway(Ipv4Addr::UNSPECIFIED),
-        },
-        link: 0,
-    };
-    for attribute in &route.attributes {
-        match attribute {
-            RouteAttribute::Table(table) => entry.table = *table,
-            RouteAttribute::Destination(RouteAddress::Inet(to)) => {
-                entry.to = Ipv4Net::new(*to, route.header.destination_prefix_length).ok()?;
-            }
-            RouteAttribute::Gateway(RouteAddress::Inet(via)) => {
-                entry.via = NextHop::Gateway(*via);
-            }
-            RouteAttribute::Oif(link) => entry.link = *link,
-            _ => {}
-        }
-    }
-    Some(entry)
-}
-
 /// `net.ipv4.conf.all.rp_filter`. The file shows the network namespace of the thread that reads it.
 const ALL_REVERSE_PATH: &str = "/proc/sys/net/ipv4/conf/all/rp_filter";
 
@@ -301,5 +281,19 @@ fn reading(what: &'static str) -> impl Fn(rtnetlink::Error) -> KernelError {
     move |source| KernelError::Route {
         what: format!("reading {what}"),
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn after_a_socket_has_failed_the_next_comparison_uses_another_one() {
+        let mut routing = Routing::open(NodeSettings::default()).unwrap();
+        routing.driver.abort();
+        tokio::task::yield_now().await;
+        routing.observe().await.unwrap_err();
+        assert!(!routing.observe().await.unwrap().links.is_empty());
     }
 }

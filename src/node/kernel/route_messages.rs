@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use ipnet::Ipv4Net;
 use netlink_packet_core::{DefaultNla, NLA_F_NESTED};
 use netlink_packet_route::AddressFamily;
 use netlink_packet_route::address::{
@@ -10,7 +11,9 @@ use netlink_packet_route::address::{
 use netlink_packet_route::link::{
     AfSpecInet, AfSpecUnspec, InfoKind, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
 };
-use netlink_packet_route::route::{RouteMessage, RouteProtocol, RouteScope, RouteType};
+use netlink_packet_route::route::{
+    RouteAddress, RouteAttribute, RouteMessage, RouteProtocol, RouteScope, RouteType,
+};
 use rtnetlink::{LinkUnspec, RouteMessageBuilder};
 
 use crate::node::objects::Mac;
@@ -93,6 +96,32 @@ pub(super) fn address_message(local: &LocalAddress) -> AddressMessage {
         AddressAttribute::Protocol(AddressProtocol::from(PROTOCOL)),
     ];
     message
+}
+
+pub(super) fn read_route(route: &RouteMessage) -> Option<RouteEntry> {
+    let mut entry = RouteEntry {
+        table: u32::from(route.header.table),
+        to: Ipv4Net::default(),
+        via: match route.header.kind {
+            RouteType::Local => NextHop::Local,
+            _ => NextHop::Gateway(Ipv4Addr::UNSPECIFIED),
+        },
+        link: 0,
+    };
+    for attribute in &route.attributes {
+        match attribute {
+            RouteAttribute::Table(table) => entry.table = *table,
+            RouteAttribute::Destination(RouteAddress::Inet(to)) => {
+                entry.to = Ipv4Net::new(*to, route.header.destination_prefix_length).ok()?;
+            }
+            RouteAttribute::Gateway(RouteAddress::Inet(via)) => {
+                entry.via = NextHop::Gateway(*via);
+            }
+            RouteAttribute::Oif(link) => entry.link = *link,
+            _ => {}
+        }
+    }
+    Some(entry)
 }
 
 pub(super) fn route_message(route: &RouteEntry) -> RouteMessage {
