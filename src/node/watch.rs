@@ -48,8 +48,8 @@ impl WatchState {
 
 type Shared = Arc<Mutex<WatchState>>;
 
-/// Watches blocks, the IPs of the node and its annotated pods until the receiver is dropped. `restorations` counts how
-/// often the API server was restored from a backup.
+/// Watches blocks, the IPs of the node and its annotated pods. Returns only after a bug has ended one of the tasks.
+/// `restorations` counts how often the API server was restored from a backup.
 pub async fn run(
     client: Client,
     node: String,
@@ -96,8 +96,8 @@ pub async fn run(
         pods,
     ));
     tasks.spawn(poll_unwatched_ips(Api::all(client), known));
-    // Each task runs until it is aborted together with this one.
-    while tasks.join_next().await.is_some() {}
+    // The others end with this function.
+    tasks.join_next().await;
 }
 
 /// Applies one change: an object that exists, an object that is gone, or a complete list.

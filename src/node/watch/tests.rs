@@ -226,3 +226,15 @@ async fn after_a_restoration_all_is_listed_again_and_what_is_known_stays_until_t
             .all(|shown| !shown.is_empty())
     );
 }
+
+#[tokio::test(start_paused = true)]
+async fn if_one_watch_ends_the_others_do_not_go_on_without_it() {
+    let client = half_open_api_server(|head, _| {
+        assert!(!head.uri.path().ends_with("/ips"), "as a bug would");
+        Some((200, list(&[])))
+    });
+    let (_restored, restorations) = watch::channel(0);
+    let (out, _published) = watch::channel(None);
+    let watching = run(client, "node-a".to_owned(), restorations, out);
+    tokio::time::timeout(SOON, watching).await.unwrap();
+}
