@@ -98,7 +98,6 @@ async fn start(args: Args, settings: NodeSettings) -> Result<(), BoxError> {
     let boot = boot.ok();
     let client = clients().await?.general;
     let (out, mut shown) = watch::channel(None);
-    let (sender, wanted) = watch::channel(Objects::default());
     let (reported, reports) = watch::channel(Reports::new());
     let (restored, restorations) = watch::channel(0);
     let mut tasks: JoinSet<Result<&'static str, BoxError>> = JoinSet::new();
@@ -109,23 +108,15 @@ async fn start(args: Args, settings: NodeSettings) -> Result<(), BoxError> {
     });
     tasks.spawn(async move {
         // Until all lists are complete, the kernel is not changed.
-        let known = shown.wait_for(Option::is_some).await?.clone();
-        sender.send_replace(known.unwrap_or_default());
+        shown.wait_for(Option::is_some).await?;
         tracing::info!("all objects are known");
         let (found, outcomes) = watch::channel(ProbeResults::new());
         let probing = probe::run(reconciler.orders(), found, Limits::default());
         let reporting = report::run(client, args.node_name, boot, reports, outcomes, restored);
-        let forwarding = async move {
-            while shown.changed().await.is_ok() {
-                let known = shown.borrow_and_update().clone();
-                sender.send_replace(known.unwrap_or_default());
-            }
-        };
-        let reconciling = reconcile(reconciler, events, wanted, reported);
+        let reconciling = reconcile(reconciler, events, shown, reported);
         tokio::select! {
             () = reporting => {}
             () = probing => {}
-            () = forwarding => {}
             ended = reconciling => ended?,
         }
         Ok("the comparison with the kernel")

@@ -232,14 +232,15 @@ impl Reconciler {
     }
 }
 
-/// Reconciles the kernel until the senders of the objects are dropped. Sends the reports to `reports`.
+/// Reconciles the kernel until the sender of the objects is dropped. Sends the reports to `reports`. While there are no
+/// objects, nothing is known, and the kernel is not changed.
 ///
 /// # Errors
 /// The kernel notifications cannot be subscribed to.
 pub async fn run(
     mut reconciler: Reconciler,
     mut events: Events,
-    mut objects: watch::Receiver<Objects>,
+    mut objects: watch::Receiver<Option<Objects>>,
     reports: watch::Sender<Reports>,
 ) -> Result<(), KernelError> {
     let mut resync = interval(RESYNC);
@@ -256,7 +257,9 @@ pub async fn run(
             _ = resync.tick() => Part::All,
             () = sleep_until(retry.unwrap_or_else(Instant::now)), if retry.is_some() => Part::All,
         };
-        let wanted = objects.borrow_and_update().clone();
+        let Some(wanted) = objects.borrow_and_update().clone() else {
+            continue;
+        };
         let reported;
         (reported, retry) = match reconciler.reconcile(&wanted, part).await {
             Ok(outcome) => {

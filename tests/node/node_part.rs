@@ -52,7 +52,7 @@ impl RunNodePart for Node<'_> {
     }
 
     fn start(&self, objects: Objects) -> Running {
-        let (sender, objects) = watch::channel(objects);
+        let (sender, objects) = watch::channel(Some(objects));
         let (said, reports) = watch::channel(Reports::new());
         let (found, outcomes) = watch::channel(ProbeResults::new());
         let name = self.world.name(self.name);
@@ -105,7 +105,7 @@ pub fn runtime() -> tokio::runtime::Runtime {
 
 /// A running node part.
 pub struct Running {
-    objects: Option<watch::Sender<Objects>>,
+    objects: Option<watch::Sender<Option<Objects>>>,
     pub reports: watch::Receiver<Reports>,
     pub outcomes: watch::Receiver<ProbeResults>,
     thread: Option<thread::JoinHandle<()>>,
@@ -114,7 +114,7 @@ pub struct Running {
 impl Running {
     /// Replaces the objects that the node part sees.
     pub fn show(&self, objects: Objects) {
-        self.objects.as_ref().unwrap().send_replace(objects);
+        self.objects.as_ref().unwrap().send_replace(Some(objects));
     }
 }
 

@@ -25,7 +25,7 @@ pub fn child() -> Option<ExitCode> {
     objects = crate::objects::with_pod(objects, "host", None, "two");
     objects = crate::objects::claimed(objects, "a", mac, "two", Y, "host");
     runtime().block_on(async {
-        let (_sender, objects) = watch::channel(objects);
+        let (_sender, objects) = watch::channel(Some(objects));
         let (said, mut reports) = watch::channel(Reports::new());
         let reconciler = Reconciler::open(NodeSettings::default()).unwrap();
         tokio::spawn(async move {
