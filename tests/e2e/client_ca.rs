@@ -85,9 +85,12 @@ async fn an_api_server_with_a_client_certificate_is_answered(scene: &Scene) {
             "the API server has read the webhook configuration",
             SOON,
             async || {
-                let pod = scene.would_create(&pod).await.accepted();
-                let uid = &pod["metadata"]["annotations"]["ip.wgtwo.com/ip-uid"];
-                uid.is_string().then_some(pod)
+                // Until then a policy refuses the pod.
+                let said = scene.would_create(&pod).await;
+                if !said.is_accepted() {
+                    return Err(said.message().to_owned());
+                }
+                Ok(said.accepted())
             },
         )
         .await;

@@ -12,6 +12,7 @@ scenes![
     shared a_kubelet_cannot_add_the_label_of_a_block,
     shared the_audit_log_names_the_pod_of_each_address,
     shared the_rights_of_users_come_with_the_default_roles,
+    alone without_the_webhook_configurations_a_pod_that_asks_is_refused,
 ];
 
 fn with(scene: &Scene, name: &str, metadata: &Value) -> Value {
@@ -40,6 +41,21 @@ async fn a_label_or_a_uid_without_the_annotation_is_refused(scene: &Scene) {
             "ask for an IP with the annotation",
         ]);
     }
+}
+
+async fn without_the_webhook_configurations_a_pod_that_asks_is_refused(scene: &Scene) {
+    scene.mooring().await;
+    scene.block().await;
+    let ip = scene.ip("web", 10).await;
+    scene.cluster().unregister_webhooks().await;
+    let asking = scene.pod_asking("web", &ip.name, &json!({}));
+    scene.would_create(&asking).await.rejected(&[
+        &format!("annotation ip.wgtwo.com/ip of pod {}/web", scene.name),
+        "MutatingWebhookConfiguration \"mooring\" is missing",
+        "apply the manifests of Mooring again, then create the pod again",
+    ]);
+    let plain = with(scene, "plain", &json!({}));
+    scene.would_create(&plain).await.accepted();
 }
 
 async fn a_binding_cannot_add_our_annotations(scene: &Scene) {

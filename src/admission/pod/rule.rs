@@ -1,5 +1,5 @@
 //! The admission rules for pods.
-//! Rules: R8.11, R8.27.
+//! Rule: R8.11.
 
 use k8s_openapi::api::core::v1::Pod;
 use mooring_plan::admission::pod::check_annotations;
@@ -9,9 +9,8 @@ use mooring_plan::admission::{Denial, DenyReason};
 use super::assess::assess;
 use super::mutations::mutations;
 use super::resolve::Resolved;
-use super::{Called, asks_for, given_uid, has_gate, label};
+use super::{Called, asks_for};
 use crate::admission::{Allowed, Change, Settings, Snapshot, Verdict};
-use crate::api::names;
 
 /// The mutating review of a new pod: adds what the pod needs to get its address.
 ///
@@ -71,9 +70,6 @@ fn created(pod: &Pod, namespace: &str, snapshot: &Snapshot, settings: Settings) 
             .using(wanted(pod, namespace, &resolved))
             .granting(granted(pod, namespace, &resolved)));
     }
-    if is_unchanged(pod) {
-        return Err(not_asked(&Called { pod, namespace }));
-    }
     Err(Denial::from_others(
         DenyReason::Forbidden,
         format!(
@@ -85,25 +81,6 @@ fn created(pod: &Pod, namespace: &str, snapshot: &Snapshot, settings: Settings) 
         "configure the admission webhook that removes it to ignore pods with annotation ip.wgtwo.com/ip \
          (kubectl get mutatingwebhookconfigurations), then try again",
     ))
-}
-
-/// True if the pod has nothing that the mutating review adds to every pod.
-fn is_unchanged(pod: &Pod) -> bool {
-    label(pod, names::IP_LABEL).is_none() && given_uid(pod).is_none() && !has_gate(pod)
-}
-
-/// The API server calls the mutating webhooks in the order of their configurations. It calls none for the first time
-/// after a later one has changed the pod, so the annotation can come too late.
-fn not_asked(called: &Called<'_>) -> Denial {
-    Denial::new(
-        DenyReason::Forbidden,
-        format!(
-            "annotation ip.wgtwo.com/ip of pod {called} was added after Mooring's mutating webhook was asked, or \
-             MutatingWebhookConfiguration \"mooring\" is missing"
-        ),
-        "put the annotation into the pod template, or give the MutatingWebhookConfiguration that adds it a name that \
-         sorts before \"mooring\" (kubectl get mutatingwebhookconfigurations)",
-    )
 }
 
 /// The use that the pod makes of its IP.

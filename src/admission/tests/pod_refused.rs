@@ -183,26 +183,7 @@ fn a_pod_from_a_template_has_no_name_yet() {
 }
 
 #[test]
-fn a_pod_that_mooring_was_not_asked_to_change_is_told_so() {
-    let unchanged = asking(json!({}));
-    let said = rejects(
-        validate(&unchanged, &office()),
-        "annotation ip.wgtwo.com/ip of pod shop/web was added after Mooring's mutating webhook was asked, or \
-         MutatingWebhookConfiguration \"mooring\" is missing",
-    );
-    for way_out in [
-        "put the annotation into the pod template",
-        "a name that sorts before \"mooring\"",
-    ] {
-        assert!(said.contains(way_out), "{said}");
-    }
-    assert!(!said.contains("lost"), "{said}");
-    // What no IP can change has its own reason.
-    rejects(validate(&unchanged, &snapshot_of([], [])), "does not exist");
-}
-
-#[test]
-fn a_pod_that_mooring_changed_has_lost_what_is_missing() {
+fn a_pod_that_lacks_what_mooring_adds_has_lost_it() {
     let whole = patched(&asking(json!({})), &office());
     let bare = asking(json!({}));
     let mut only_label = bare.clone();
@@ -215,9 +196,9 @@ fn a_pod_that_mooring_changed_has_lost_what_is_missing() {
         .metadata
         .annotations
         .clone_from(&whole.metadata.annotations);
-    let mut only_gate = bare;
+    let mut only_gate = bare.clone();
     only_gate.spec.as_mut().unwrap().readiness_gates = whole.spec.unwrap().readiness_gates;
-    for pod in [only_label, only_uid, only_gate] {
+    for pod in [bare, only_label, only_uid, only_gate] {
         rejects(validate(&pod, &office()), "has lost what it needs");
     }
 }
