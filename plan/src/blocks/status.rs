@@ -222,14 +222,14 @@ fn shared_with_cni(
     Finding::with_event(SHARED_WITH_CNI, Reason::SharedWithCNI, message)
 }
 
-/// The condition `OrphanedAddress`: true if an address belongs to no IP. None: it is not known yet.
+/// The condition `OrphanedAddress`: true if a movable address belongs to no IP. None: it is not known yet.
 fn orphaned(block: &Block, orphans: Option<&[Orphan]>) -> Finding {
     if let Some(before) = Finding::before(block, ORPHANED_ADDRESS).filter(|_| orphans.is_none()) {
         return before;
     }
     let orphans = orphans.unwrap_or_default();
     if orphans.is_empty() {
-        let message = "every address of the block that is on an interface belongs to an IP";
+        let message = "no movable address of the block is on an interface without an IP";
         return Finding::none(ORPHANED_ADDRESS, message);
     }
     let those = |place| {

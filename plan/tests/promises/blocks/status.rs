@@ -106,6 +106,9 @@ fn an_orphan_is_reported_with_a_remedy() {
     sim.wait(INTERVAL);
     let said = condition(&mut sim, "OrphanedAddress");
     assert!(!said.status, "one look proves nothing");
+    // It must not say that the address has an IP.
+    let none = "no movable address of the block is on an interface without an IP";
+    assert_eq!(said.message, none);
     sim.wait(INTERVAL);
     let said = condition(&mut sim, "OrphanedAddress");
     assert_eq!((said.status, said.reason), (true, Reason::OrphanedAddress));
