@@ -124,8 +124,10 @@ pub struct IpBlockSpec {
     )]
     pub allowed_namespaces: Option<Vec<String>>,
 
-    /// How long a node may be away before an address leaves a pod that is being deleted there, such as 30s or 2m. It
-    /// is added to the time that Kubernetes needs to detect the failure, about 50 s.
+    /// How long a node may be away before Kubernetes evicts the pods that ask for an address of the block, and before an
+    /// address leaves a pod that is being deleted there, such as 30s or 2m. It is added to the time that Kubernetes
+    /// needs to detect the failure, about 50 s. New pods get it as tolerationSeconds in place of the default of 300 s;
+    /// existing pods keep the value that they were created with.
     #[serde(default = "failover_after")]
     #[schemars(length(max = 16))]
     #[x_kube(
