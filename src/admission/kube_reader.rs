@@ -169,7 +169,21 @@ impl KubeReader {
         Self::read_once(&self.nodes, name, read).await
     }
 
-    /// Reads the owner of the address. None if it cannot be read in time: the controller checks it again.
+    /// Reads the owner of the address. An IP that does not exist any more is none: the controller frees its reservation
+    /// for another IP (R2.11). None too if it cannot be read in time: the controller checks it again.
+    async fn owner(&self, address: Option<Address>) -> Option<Parent> {
+        let owner = async {
+            let parent = self.parent(address).await?;
+            let gone = match &parent {
+                Parent::Ip(name) => matches!(self.named_now(name.as_str()).await, Ok(None)),
+                Parent::Else(_) => false,
+            };
+            (!gone).then_some(parent)
+        };
+        in_time(owner).await
+    }
+
+    /// Reads the parent of the `IPAddress` of the address. None if there is none, or if it cannot be read in time.
     async fn parent(&self, address: Option<Address>) -> Option<Parent> {
         let address = address?;
         let kind = ApiResource::erase::<IPAddress>(&());
@@ -244,7 +258,7 @@ impl ClusterReader for KubeReader {
         };
         let (node, parent, ip_now) = tokio::join!(
             self.node(dependencies.node.as_deref()),
-            self.parent(dependencies.address),
+            self.owner(dependencies.address),
             ip_now
         );
         let snapshot = snapshot.with_node(node).with_parent(parent);
@@ -259,7 +273,7 @@ impl ClusterReader for KubeReader {
             self.ips_now(dependencies.annotation.as_deref()),
             self.all_blocks(),
             self.node(dependencies.node.as_deref()),
-            self.parent(dependencies.address),
+            self.owner(dependencies.address),
         );
         Ok(Snapshot::new(ips?, blocks?)
             .with_node(node)

@@ -56,7 +56,7 @@ impl Snapshot {
         self
     }
 
-    /// Sets the owner of the address, from its `IPAddress` object.
+    /// Sets the owner of the address, from its `IPAddress` object. An IP that is gone is none.
     #[must_use]
     pub fn with_parent(mut self, parent: Option<Parent>) -> Self {
         self.parent = parent;
@@ -128,7 +128,7 @@ impl Snapshot {
         &self.node
     }
 
-    /// The owner of the address, from its `IPAddress` object.
+    /// The owner of the address, from its `IPAddress` object. An IP that is gone is none.
     #[must_use]
     pub const fn parent(&self) -> Option<&Parent> {
         self.parent.as_ref()

@@ -13,6 +13,7 @@ scenes![
     shared an_address_that_was_moved_to_a_foreign_interface_stays_there,
     shared an_orphaned_address_is_reported_and_left,
     shared an_ip_takes_over_the_address_of_one_whose_finalizer_was_removed_by_hand,
+    shared an_ip_of_another_name_takes_over_the_address_of_one_that_is_gone,
 ];
 
 async fn an_address_on_a_foreign_interface_stays_until_take_from_names_it(scene: &Scene) {
@@ -129,7 +130,9 @@ async fn an_orphaned_address_is_reported_and_left(scene: &Scene) {
         .await;
 }
 
-async fn an_ip_takes_over_the_address_of_one_whose_finalizer_was_removed_by_hand(scene: &Scene) {
+/// An address whose IP is gone, because its finalizer was removed by hand while EC2 did not detach the address. Returns
+/// the interface that still has it.
+async fn orphaned(scene: &Scene) -> String {
     let ip = scene.attached_pod().await;
     let before = scene.get("IP", &ip.name).await.expect("it is attached");
     let status = &before["status"];
@@ -164,11 +167,25 @@ async fn an_ip_takes_over_the_address_of_one_whose_finalizer_was_removed_by_hand
     scene
         .expect_event_naming("OrphanedAddress", block, &words, long)
         .await;
-    let again = scene.ip("web", 10).await;
+    eni.to_owned()
+}
+
+/// A new IP of this name takes that address over.
+async fn takes_over(scene: &Scene, name: &str) {
+    let eni = orphaned(scene).await;
+    let again = scene.ip(name, 10).await;
     scene.delete("Pod", "web").await;
     scene.pod("next", &again).await;
     scene.expect_gate_closed("next", "AddressInUse").await;
     let way_out = json!({"metadata": {"annotations": {"ip.wgtwo.com/take-from": eni}}});
     scene.patch("IP", &again.name, &way_out).await;
     scene.expect_attached(&again, "next").await;
+}
+
+async fn an_ip_takes_over_the_address_of_one_whose_finalizer_was_removed_by_hand(scene: &Scene) {
+    takes_over(scene, "web").await;
+}
+
+async fn an_ip_of_another_name_takes_over_the_address_of_one_that_is_gone(scene: &Scene) {
+    takes_over(scene, "heir").await;
 }

@@ -126,7 +126,7 @@ fn existing(blocks: &[KnownBlock], way_out: &'static str) -> (String, &'static s
 }
 
 /// Checks whether the `IP` may have what it asks for, and returns its block. `parent` is the parent of the
-/// `IPAddress` object of that address, if there is one.
+/// `IPAddress` object of that address, if there is one and that parent exists.
 ///
 /// # Errors
 /// The first reason to refuse it.

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use axum::http::{Request, Response};
 use kube::Client;
 use kube::client::Body;
-use serde_json::json;
+use mooring_plan::address::Address;
+use mooring_plan::admission::address::Parent;
+use serde_json::{Value, json};
 
 use super::{block, partner_a};
 use crate::admission::{Caches, ClusterReader as _, Dependencies, KubeReader};
@@ -88,6 +90,46 @@ async fn a_fresh_read_for_a_pod_finds_the_owner_of_an_address_by_its_reservation
         let (seen, paths) = read_for(address, owner).await;
         assert_eq!(seen, ["partner-a"]);
         assert_eq!(paths.last().map(String::as_str), Some(IPS));
+    }
+}
+
+/// Who has 203.0.113.7 for a review of an IP, by the cache and by a fresh read, if its reservation is of the IP `name`
+/// and the API server answers this about that IP.
+async fn owners(name: &'static str, about: (u16, Value)) -> [Option<Parent>; 2] {
+    let client = api_server(move |_, path, _| {
+        if path.starts_with(RESERVATIONS) {
+            let parent = json!({"group": "ip.wgtwo.com", "resource": "ips", "name": name});
+            let object = json!({"apiVersion": "networking.k8s.io/v1", "kind": "IPAddress",
+                "metadata": {"name": "203.0.113.7", "uid": "u", "resourceVersion": "1"},
+                "spec": {"parentRef": parent}});
+            return (200, object);
+        }
+        match path.strip_prefix(IPS) {
+            Some(one) if one.strip_prefix('/') == Some(name) => about.clone(),
+            _ => (200, json!({"metadata": {}, "items": []})),
+        }
+    });
+    let live = KubeReader::new(client, Caches::default());
+    let dependencies = Dependencies {
+        address: "203.0.113.7".parse::<Address>().ok(),
+        ..Dependencies::default()
+    };
+    let cached = live.cached(&dependencies).await;
+    let fresh = live.fresh(&dependencies).await.unwrap();
+    [cached, fresh].map(|snapshot| snapshot.parent().cloned())
+}
+
+#[tokio::test]
+async fn a_reservation_of_an_ip_that_is_gone_has_no_owner() {
+    assert_eq!(owners("gone", failure(404)).await, [None, None]);
+    // No IP can have this name, and it reaches no path.
+    assert_eq!(owners("../ipblocks", failure(403)).await, [None, None]);
+    let unreadable = json!({"apiVersion": "ip.wgtwo.com/v1alpha1", "kind": "IP",
+        "metadata": {"name": "partner-a"}, "spec": "a text"});
+    let owner = Some(Parent::Ip("partner-a".into()));
+    for there in [(200, json!(partner_a())), (200, unreadable), failure(403)] {
+        let seen = owners("partner-a", there.clone()).await;
+        assert_eq!(seen, [owner.clone(), owner.clone()], "{there:?}");
     }
 }
 

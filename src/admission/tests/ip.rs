@@ -140,9 +140,9 @@ fn the_holder_of_an_address_is_named() {
         create(json!({"address": "203.0.113.8"}), &service),
         "is in use by Service default/kubernetes",
     );
-    let gone = office().with_parent(Some(Parent::Ip("partner-z".into())));
+    let other = office().with_parent(Some(Parent::Ip("partner-z".into())));
     rejects(
-        create(json!({"address": "203.0.113.8"}), &gone),
+        create(json!({"address": "203.0.113.8"}), &other),
         "IP \"partner-z\", which has reserved it",
     );
     let own = office().with_parent(Some(Parent::Ip("partner-b".into())));
