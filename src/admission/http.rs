@@ -257,7 +257,7 @@ async fn validating_ipblock<S: ClusterReader>(
         ipblock::validate_ipblock(&request.change, snapshot)
     };
     let dependencies = |request: &Request<IpBlock>| Dependencies {
-        irrevocable: ipblock::takes_addresses_away(&request.change),
+        irrevocable: ipblock::is_irrevocable(&request.change),
         ..Dependencies::default()
     };
     ReviewKind {

@@ -42,11 +42,11 @@ pub fn validate_ipblock(change: &Change<IpBlock>, snapshot: &Snapshot) -> Verdic
     }
 }
 
-/// Whether the change can remove addresses from a block. Such a change cannot be undone: another block may contain the
-/// addresses before the change is reverted.
-pub(super) fn takes_addresses_away(change: &Change<IpBlock>) -> bool {
+/// Whether the change can remove addresses from a block, or create one that overlaps another. Such a change cannot be
+/// undone: another block may contain the addresses before it is reverted, and IPs may be in a block that overlaps.
+pub(super) fn is_irrevocable(change: &Change<IpBlock>) -> bool {
     match change {
-        Change::Create(_) => false,
+        Change::Create(_) => true,
         Change::Update { new, .. } if new.is_being_deleted() => false,
         Change::Update { old, new } => old.spec.range().ok() != new.spec.range().ok(),
         Change::Delete(_) => true,

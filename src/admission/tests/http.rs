@@ -165,6 +165,16 @@ async fn irreversible_changes_are_not_allowed_from_a_cache() {
 }
 
 #[tokio::test]
+async fn an_overlapping_block_is_not_admitted_from_a_cache() {
+    // The other block has not reached the cache yet.
+    let source = Scripted::new(snapshot_of([], []), Some(office()));
+    let part = block("part", "203.0.113.0/28");
+    let create = json!({"uid": "one", "operation": "CREATE", "object": part});
+    assert_eq!(block_asked(source.clone(), create).await["allowed"], false);
+    assert_eq!(source.reads.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
 async fn a_real_miss_denies() {
     let response = asked(&Scripted::new(
         snapshot_of([], []),
