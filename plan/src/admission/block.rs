@@ -40,14 +40,17 @@ pub fn check_range(
     ))
 }
 
-/// The address of an `IP` if it is in this block: the reserved one, or else the desired one.
-fn address_in(ip: &Other, name: &BlockName, range: &BlockRange) -> Option<Address> {
-    let address = ip.reserved.or(ip.desired)?;
-    let of_this = ip
-        .block
+/// The address of an `IP`: the reserved one, or else the desired one.
+fn address(ip: &Other) -> Option<Address> {
+    ip.reserved.or(ip.desired)
+}
+
+/// Whether an `IP` is in this block. One that names a block can be without an address.
+fn is_in(ip: &Other, name: &BlockName, range: &BlockRange) -> bool {
+    let contains = || address(ip).is_some_and(|address| range.contains(address));
+    ip.block
         .as_ref()
-        .map_or_else(|| range.contains(address), |block| block == name);
-    of_this.then_some(address)
+        .map_or_else(contains, |block| block == name)
 }
 
 /// Checks that a change of the block leaves no address of an `IP` outside of it.
@@ -62,7 +65,8 @@ pub fn check_shrink(
 ) -> Result<(), Denial> {
     let lost: Vec<String> = ips
         .iter()
-        .filter_map(|ip| Some((ip, address_in(ip, name, from)?)))
+        .filter(|ip| is_in(ip, name, from))
+        .filter_map(|ip| Some((ip, address(ip)?)))
         .filter(|(_, address)| {
             from.check(*address, &[]).is_ok() && to.check(*address, &[]).is_err()
         })
@@ -88,11 +92,7 @@ pub fn check_shrink(
 pub fn check_delete(block: &KnownBlock, ips: &[Other]) -> Result<(), Denial> {
     let living: Vec<&str> = ips
         .iter()
-        .filter(|ip| !ip.deleting)
-        .filter(|ip| {
-            ip.block.as_ref() == Some(&block.name)
-                || address_in(ip, &block.name, &block.range).is_some()
-        })
+        .filter(|ip| !ip.deleting && is_in(ip, &block.name, &block.range))
         .map(|ip| ip.name.as_str())
         .collect();
     if living.is_empty() {
