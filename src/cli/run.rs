@@ -2,6 +2,7 @@
 
 mod controller_task;
 
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -235,7 +236,10 @@ async fn webhook(
         drain: supervisor.stop(Stage::Deciding),
         close: supervisor.stop(Stage::Serving),
     };
-    let server = admission::serve(listener, certificate.config, router, end);
+    let server = async {
+        admission::serve(listener, certificate.config, router, end).await;
+        Ok::<(), Infallible>(())
+    };
     supervisor.spawn(Stage::Serving, "the webhook", server);
     readiness.set(Part::Webhook, true);
     Ok(())

@@ -35,16 +35,9 @@ const CLOSING: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves until `end.close`, then finishes the requests that were begun.
-///
-/// # Errors
-/// None at present: a connection that cannot be accepted is logged and skipped.
-pub async fn serve(
-    listener: TcpListener,
-    tls: Arc<ServerConfig>,
-    router: Router,
-    end: End,
-) -> Result<(), std::io::Error> {
-    serve_at_most(CONNECTIONS, listener, tls, router, end).await
+/// A connection that cannot be accepted is logged and skipped.
+pub async fn serve(listener: TcpListener, tls: Arc<ServerConfig>, router: Router, end: End) {
+    serve_at_most(CONNECTIONS, listener, tls, router, end).await;
 }
 
 /// As [`serve`], with this limit of open connections.
@@ -54,7 +47,7 @@ pub(super) async fn serve_at_most(
     tls: Arc<ServerConfig>,
     router: Router,
     end: End,
-) -> Result<(), std::io::Error> {
+) {
     let limit = Arc::new(ConnectionLimit::new(connections));
     // Close the listener before the connections: a client whose connection was closed opens another one at once.
     let unheard = CancellationToken::new();
@@ -97,5 +90,4 @@ pub(super) async fn serve_at_most(
     {
         tracing::warn!(limit = ?CLOSING, "connections to the webhook were closed by force");
     }
-    Ok(())
 }

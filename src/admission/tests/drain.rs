@@ -60,7 +60,7 @@ async fn at_the_close_unused_connections_are_closed_at_once() {
     expect_ended(&mut used).await;
     expect_ended(&mut unused).await;
     let ended = tokio::time::timeout(LIMIT, served.task);
-    ended.await.expect("it ends").unwrap().unwrap();
+    ended.await.expect("it ends").unwrap();
     assert!(TcpStream::connect(served.address).await.is_err());
 }
 

@@ -52,7 +52,7 @@ pub struct Served {
     certificate: CertificateDer<'static>,
     pub objects: Held,
     pub end: End,
-    pub task: JoinHandle<Result<(), std::io::Error>>,
+    pub task: JoinHandle<()>,
 }
 
 fn provider() -> Arc<rustls::crypto::CryptoProvider> {
@@ -168,7 +168,7 @@ async fn requests_before_the_shutdown_are_answered() {
     served.objects.released.notify_one();
     let answer = answer(&mut stream).await;
     assert!(answer.contains("\"allowed\":true"), "{answer}");
-    served.task.await.unwrap().unwrap();
+    served.task.await.unwrap();
 }
 
 /// Checks that the server ended the connection, cleanly or not.
