@@ -14,6 +14,7 @@ use axum::routing::post;
 use futures::FutureExt as _;
 use k8s_openapi::api::core::v1::Pod;
 use mooring_plan::admission::usage::TrustedControllers;
+use mooring_plan::admission::{Denial, DenyReason};
 
 use super::authorize::authorize;
 use super::evaluate::evaluate;
@@ -169,12 +170,24 @@ impl<K: Reviewed + Send + Sync> ReviewKind<K> {
     }
 }
 
-/// The dependencies of the verdict on a new pod. The verdict on an existing pod depends on no other object.
+/// The pod of a review. Existing pods are protected by the API server itself: `config/policies/pod_marks.yaml`.
+fn new_pod(request: &Request<Pod>) -> Result<&Pod, Denial> {
+    match &request.change {
+        Change::Create(pod) => Ok(pod),
+        Change::Update { .. } | Change::Delete(_) => Err(Denial::new(
+            DenyReason::BadRequest,
+            "Mooring reviews only new pods",
+            "apply the webhook configurations of Mooring again: their rules for pods have only the operation CREATE",
+        )),
+    }
+}
+
+/// The dependencies of the verdict on a new pod.
 fn pod_dependencies(request: &Request<Pod>) -> Dependencies {
-    let Change::Create(pod) = &request.change else {
-        return Dependencies::default();
-    };
-    let Some(annotation) = asks_for(pod) else {
+    let asking = new_pod(request)
+        .ok()
+        .and_then(|pod| Some((pod, asks_for(pod)?)));
+    let Some((pod, annotation)) = asking else {
         return Dependencies::default();
     };
     Dependencies {
@@ -186,12 +199,9 @@ fn pod_dependencies(request: &Request<Pod>) -> Dependencies {
 
 /// As [`pod_dependencies`], for a pod that has passed the mutating review.
 fn mutated_pod_dependencies(request: &Request<Pod>) -> Dependencies {
-    let given = match &request.change {
-        Change::Create(pod) if asks_for(pod).is_some() => given_uid(pod),
-        _ => None,
-    };
+    let asking = new_pod(request).ok().filter(|pod| asks_for(pod).is_some());
     Dependencies {
-        given: given.map(ToOwned::to_owned),
+        given: asking.and_then(given_uid).map(ToOwned::to_owned),
         ..pod_dependencies(request)
     }
 }
@@ -200,10 +210,8 @@ async fn mutating_pod<S: ClusterReader>(
     State(webhook): State<Webhook<S>>,
     body: Bytes,
 ) -> Response {
-    let rule = |request: &Request<Pod>, snapshot: &Snapshot, settings| match &request.change {
-        Change::Create(pod) => mutate_pod(pod, &request.namespace, snapshot, settings),
-        // The spec of an existing pod is never changed.
-        Change::Update { .. } | Change::Delete(_) => Ok(super::Allowed::silently()),
+    let rule = |request: &Request<Pod>, snapshot: &Snapshot, settings| {
+        mutate_pod(new_pod(request)?, &request.namespace, snapshot, settings)
     };
     ReviewKind {
         name: "mutate-pod",
@@ -219,7 +227,7 @@ async fn validating_pod<S: ClusterReader>(
     body: Bytes,
 ) -> Response {
     let rule = |request: &Request<Pod>, snapshot: &Snapshot, settings| {
-        validate_pod(&request.change, &request.namespace, snapshot, settings)
+        validate_pod(new_pod(request)?, &request.namespace, snapshot, settings)
     };
     ReviewKind {
         name: "validate-pod",

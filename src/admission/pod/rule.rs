@@ -10,7 +10,7 @@ use super::assess::assess;
 use super::mutations::mutations;
 use super::resolve::Resolved;
 use super::{Called, asks_for};
-use crate::admission::{Allowed, Change, Settings, Snapshot, Verdict};
+use crate::admission::{Allowed, Settings, Snapshot, Verdict};
 
 /// The mutating review of a new pod: adds what the pod needs to get its address.
 ///
@@ -30,30 +30,16 @@ pub fn mutate_pod(pod: &Pod, namespace: &str, snapshot: &Snapshot, settings: Set
         .changing(patch.collect()))
 }
 
-/// The validating review of a pod: what the mutating review added must still be there.
+/// The validating review of a new pod: what the mutating review added must still be there.
 ///
 /// # Errors
 /// The pod cannot have the address that it asks for.
 pub fn validate_pod(
-    change: &Change<Pod>,
+    pod: &Pod,
     namespace: &str,
     snapshot: &Snapshot,
     settings: Settings,
 ) -> Verdict {
-    match change {
-        Change::Create(pod) => created(pod, namespace, snapshot, settings),
-        // Changes of existing pods are restricted by the API server itself: config/policies/pod_marks.yaml.
-        Change::Update { .. } | Change::Delete(_) => Ok(Allowed::silently()),
-    }
-}
-
-/// Refuses unknown annotations of Mooring on a new pod. Existing pods are not checked.
-fn known(pod: &Pod) -> Result<(), Denial> {
-    let annotations = pod.metadata.annotations.iter().flatten();
-    check_annotations(annotations.map(|(key, _)| key.as_str()))
-}
-
-fn created(pod: &Pod, namespace: &str, snapshot: &Snapshot, settings: Settings) -> Verdict {
     known(pod)?;
     let Some(asked) = asks_for(pod) else {
         return Ok(Allowed::silently());
@@ -81,6 +67,12 @@ fn created(pod: &Pod, namespace: &str, snapshot: &Snapshot, settings: Settings) 
         "configure the admission webhook that removes it to ignore pods with annotation ip.wgtwo.com/ip \
          (kubectl get mutatingwebhookconfigurations), then try again",
     ))
+}
+
+/// Refuses unknown annotations of Mooring on a new pod. Existing pods are not checked.
+fn known(pod: &Pod) -> Result<(), Denial> {
+    let annotations = pod.metadata.annotations.iter().flatten();
+    check_annotations(annotations.map(|(key, _)| key.as_str()))
 }
 
 /// The use that the pod makes of its IP.

@@ -139,8 +139,7 @@ fn new_pod(annotations: Value) -> [Verdict; 2] {
     let pod = pod(annotations, json!({}));
     let settings = Settings::default();
     let mutated = mutate(&pod, &office());
-    let change = Change::Create(pod);
-    [mutated, validate_pod(&change, "shop", &office(), settings)]
+    [mutated, validate_pod(&pod, "shop", &office(), settings)]
 }
 
 #[test]
@@ -159,16 +158,6 @@ fn a_similar_annotation_is_refused_with_the_right_one() {
     {
         assert_eq!(accepts(verdict), Allowed::silently());
     }
-}
-
-#[test]
-fn an_existing_pod_keeps_its_annotations() {
-    let old = pod(json!({"ip.wgtwo.com/IP": "partner-a"}), json!({}));
-    let mut new = old.clone();
-    new.metadata.labels = Some([("app".to_owned(), "web".to_owned())].into());
-    let change = Change::Update { old, new };
-    let verdict = validate_pod(&change, "shop", &office(), Settings::default());
-    accepts_silently(verdict);
 }
 
 #[test]

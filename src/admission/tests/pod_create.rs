@@ -10,19 +10,14 @@ use super::{
     rejects, snapshot_of, warns,
 };
 use crate::admission::pod::{mutate_pod, validate_pod};
-use crate::admission::{Change, Settings, Snapshot, Verdict};
+use crate::admission::{Settings, Snapshot, Verdict};
 
 pub fn mutate(pod: &Pod, snapshot: &Snapshot) -> Verdict {
     mutate_pod(pod, "shop", snapshot, Settings::default())
 }
 
 pub fn validate(pod: &Pod, snapshot: &Snapshot) -> Verdict {
-    validate_pod(
-        &Change::Create(pod.clone()),
-        "shop",
-        snapshot,
-        Settings::default(),
-    )
+    validate_pod(pod, "shop", snapshot, Settings::default())
 }
 
 fn patch(pod: &Pod, snapshot: &Snapshot) -> Value {

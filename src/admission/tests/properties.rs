@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{block, partner_a, read, snapshot_of};
 use crate::admission::pod::{mutate_pod, validate_pod};
-use crate::admission::{Change, Settings, Snapshot};
+use crate::admission::{Settings, Snapshot};
 
 const OURS: &str = "ip.wgtwo.com/ip";
 
@@ -251,7 +251,7 @@ proptest! {
 
         let again = mutate_pod(&changed, "shop", &snapshot, settings).unwrap();
         prop_assert!(again.patch.0.is_empty(), "{:?}", again.patch);
-        let validated = validate_pod(&Change::Create(changed.clone()), "shop", &snapshot, settings);
+        let validated = validate_pod(&changed, "shop", &snapshot, settings);
         prop_assert!(validated.is_ok(), "{validated:?}");
 
         prop_assert_eq!(rest(after, &snapshot), rest(before.clone(), &snapshot));
@@ -267,10 +267,9 @@ proptest! {
     #[test]
     fn every_refusal_of_a_pod_has_a_next_step(pod in pods(), snapshot in snapshots()) {
         let pod: Pod = read(pod);
-        let change = Change::Create(pod.clone());
         for verdict in [
             mutate_pod(&pod, "shop", &snapshot, Settings::default()),
-            validate_pod(&change, "shop", &snapshot, Settings::default()),
+            validate_pod(&pod, "shop", &snapshot, Settings::default()),
         ] {
             if let Err(denial) = verdict {
                 prop_assert!(denial.way_out().len() > 10 && !denial.what().is_empty(), "{denial}");

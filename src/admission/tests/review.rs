@@ -3,7 +3,8 @@
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
-use super::rejects;
+use super::http::{Scripted, post, webhook};
+use super::{asking, office, rejects};
 use crate::admission::review::{answer, read};
 use crate::admission::{Allowed, Change, Verdict};
 
@@ -147,4 +148,26 @@ fn the_audit_log_names_the_pod_and_its_address() {
     );
     let silent = response(Ok(Allowed::silently()));
     assert!(silent["auditAnnotations"].is_null() || silent["auditAnnotations"] == json!({}));
+}
+
+#[tokio::test]
+async fn only_new_pods_are_reviewed() {
+    let (router, _) = webhook(Scripted::new(office(), None));
+    let pod = asking(json!({}));
+    for (path, operation) in [
+        ("/mutate/pod", "UPDATE"),
+        ("/mutate/pod", "DELETE"),
+        ("/validate/pod", "UPDATE"),
+        ("/validate/pod", "DELETE"),
+    ] {
+        let request = body(
+            json!({"uid": "one", "operation": operation, "namespace": "shop",
+            "object": pod, "oldObject": pod}),
+        );
+        let (_, answer) = post(&router, path, request).await;
+        let answer: Value = serde_json::from_slice(&answer).unwrap();
+        let message = answer["response"]["status"]["message"].as_str();
+        let message = message.unwrap_or_default();
+        assert!(message.contains("only the operation CREATE"), "{answer}");
+    }
 }
