@@ -38,11 +38,11 @@ impl World<'_> {
             if self.other_block().is_none() {
                 return Ok(());
             }
-            // Another block without an address: allocate there, and release the old reservation later.
+            // Another block without an address: allocate there, and release the old reservation later. Until then
+            // the present block stays: its inventories prove that the places of `previous` are empty.
             self.leaves_subnet_for(self.desired_block()?)?;
             let status = IpStatus {
                 address: None,
-                block: None,
                 ..self.ip.status.clone()
             };
             return Err(Unreserved::Do(
@@ -57,7 +57,7 @@ impl World<'_> {
 
     /// `Ok` if the IP may move to this block. To one of another subnet it may not before each place of the present
     /// subnet is proven empty: no inventory of the other subnet could show a late Assign there.
-    fn leaves_subnet_for(&self, block: &Block) -> Result<(), Unreserved> {
+    pub(super) fn leaves_subnet_for(&self, block: &Block) -> Result<(), Unreserved> {
         let from = self.spec().map(|spec| &spec.subnet);
         let to = block.spec.as_ref().ok().map(|spec| &spec.subnet);
         if from.is_none() || from == to || self.previous_needed().is_empty() {

@@ -167,6 +167,7 @@ fn teardown(world: &World<'_>, notices: &mut Notices) -> Next {
 /// The first reservation: the address that the spec names, or the lowest free one.
 fn first(world: &World<'_>) -> Result<(), Unreserved> {
     let block = world.desired_block()?;
+    world.leaves_subnet_for(block)?;
     let (spec, subnet) = world.usable_block(block)?;
     let desired = world
         .ip

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use mooring_plan::names::IpName;
+use mooring_plan::names::{BlockName, IpName};
+use mooring_plan::reason::Reason;
 use mooring_plan::step::{StatusWrite, Step, Write};
 
 use crate::sim::{Fault, Sim, status_write};
@@ -227,4 +228,22 @@ fn a_failover_comes_before_the_finalizer() {
     );
     sim.settle();
     assert!(sim.the_ip("partner").finalizer);
+}
+
+/// Its new block has no free address. Only inventories of the former one can prove that the address is off.
+#[test]
+fn an_ip_that_waits_for_an_address_of_another_block_can_be_deleted() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.block("second", "203.0.113.0/30");
+    sim.remove_pod("a");
+    sim.step_until(status_write(StatusWrite::Clear));
+    sim.change_spec("partner", |desired| {
+        desired.address = None;
+        desired.block = Some(BlockName::from("second"));
+    });
+    sim.settle();
+    sim.expect_not_reserved("partner", Reason::BlockExhausted);
+    sim.delete_ip("partner");
+    sim.settle();
+    sim.expect_gone("partner");
 }

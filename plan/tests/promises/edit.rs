@@ -111,7 +111,30 @@ fn a_block_of_another_subnet_waits_until_the_last_place_is_proven_empty() {
     sim.expect_not_reserved("partner", Reason::AddressChanging);
     sim.wait(INTERVAL * 3);
     let status = &sim.the_ip("partner").status;
-    assert_ne!(status.block, Some("block".into()), "{}", sim.story());
+    assert_eq!(status.address, None, "{}", sim.story());
+}
+
+#[test]
+fn a_block_of_another_subnet_waits_also_after_an_edit_to_a_full_block() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.block("full", "203.0.113.0/30");
+    sim.block("second", "198.51.100.0/24");
+    sim.change_block("second", |block| {
+        block.spec.as_mut().unwrap().subnet = SubnetId::from("subnet-other");
+    });
+    sim.remove_pod("a");
+    sim.step_until(status_write(StatusWrite::Clear));
+    for block in ["full", "second"] {
+        sim.change_spec("partner", |desired| {
+            desired.address = None;
+            desired.block = Some(BlockName::from(block));
+        });
+        sim.wait(Duration::from_secs(2));
+        let status = &sim.the_ip("partner").status;
+        let (address, present) = (status.address, status.block.clone());
+        assert_eq!((address, present), (None, Some("block".into())));
+    }
+    sim.expect_not_reserved("partner", Reason::AddressChanging);
 }
 
 #[test]
