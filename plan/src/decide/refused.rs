@@ -177,10 +177,8 @@ pub(crate) fn give_up(
         };
         let former = read.filter(|pod| &pod.uid == uid && pod.annotated && !pod.ended);
         let back = former.and_then(|pod| Some((pod, place_before(pod, entry)?)));
-        // A denied claim that went back to a pod on a lost node would begin again at once.
-        let stays = |pod: &Pod, back: &Target| {
-            reason != Reason::AccessDenied || matches!(world.lost(pod, back), Failover::No)
-        };
+        // On a lost node the address serves no pod, and the failover would begin again at once.
+        let stays = |pod: &Pod, back: &Target| matches!(world.lost(pod, back), Failover::No);
         if let Some((pod, back)) = back.filter(|(pod, back)| stays(pod, back)) {
             let refused = super::places::entry_of(claim, target, entry.address);
             return Some(return_address(world, status, pod, &back, entry, refused));

@@ -7,9 +7,9 @@ use mooring_plan::cloud::InstanceState;
 use mooring_plan::names::InstanceId;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
-use mooring_plan::step::Write;
+use mooring_plan::step::{Call, StatusWrite, Step, Write};
 
-use crate::sim::{Sim, address};
+use crate::sim::{Fault, Sim, address, interface_of, status_write};
 
 /// Pod "a" holds the address on n1 and is being deleted; "b" of the same `ReplicaSet` waits on n2.
 fn draining() -> Sim {
@@ -275,4 +275,21 @@ fn a_repeated_refusal_for_the_holder_does_not_hide_the_failover() {
         |write| matches!(write, Write::Reserve { address: new, .. } if *new == address("203.0.113.20")),
         |sim| sim.edit("partner", "203.0.113.20"),
     );
+}
+
+#[test]
+fn a_failover_that_ec2_refuses_does_not_go_back_to_the_dead_node() {
+    let mut sim = draining();
+    sim.taken.clear();
+    sim.ec2.faults.extend([Fault::None, Fault::NoRoom]);
+    sim.node_unreachable("n1");
+    sim.settle();
+    let reverts = status_write(StatusWrite::Revert);
+    let back = |step: &Step| match step {
+        Step::Call(Call::Assign { interface, .. }) => *interface == interface_of("n1"),
+        step => reverts(step),
+    };
+    let back = sim.taken.iter().find(|(.., step)| back(step));
+    assert!(back.is_none(), "{back:?}\n{}", sim.story());
+    sim.expect_attached("partner", "b");
 }
