@@ -18,7 +18,7 @@ use crate::step::{Read, StatusWrite, Write};
 
 impl World<'_> {
     /// The address in the spec, if it differs from the reserved one.
-    fn other_address(&self) -> Option<Address> {
+    pub(super) fn other_address(&self) -> Option<Address> {
         let desired = self.ip.desired_address();
         desired.filter(|_| desired != self.ip.status.address)
     }

@@ -12,14 +12,14 @@ use crate::step::Write;
 use crate::time::Instant;
 
 impl World<'_> {
-    /// Removes the annotation if there is one.
+    /// Removes the annotation if there is one, and if it is not for the address of an edit that waits.
     pub(crate) fn remove_take_from(&self) -> Next {
         match &self.ip.take_from {
-            Some(_) => Next::write(Write::DropTakeFrom {
+            Some(_) if self.other_address().is_none() => Next::write(Write::DropTakeFrom {
                 ip: self.ip.name.clone(),
                 version: self.ip.version,
             }),
-            None => Next::Idle,
+            _ => Next::Idle,
         }
     }
 
