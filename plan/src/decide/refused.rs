@@ -234,7 +234,6 @@ fn return_address(
         id: world.ip.version.into(),
         phase: ClaimPhase::Claimed(back.clone()),
     });
-    status.workload = world.workload_of_claim(pod);
     status.conditions = conditions::claimed(world, &status, back);
     world.write_status(StatusWrite::Revert, status)
 }

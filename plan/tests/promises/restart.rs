@@ -6,9 +6,9 @@ use std::time::Duration;
 use mooring_plan::facts::{Fact, Facts, Kind, Settings};
 use mooring_plan::names::{BlockName, IpName, ResourceVersion};
 use mooring_plan::objects::Ip;
-use mooring_plan::step::{Read, Step, Write};
+use mooring_plan::step::{Read, StatusWrite, Step, Write};
 
-use crate::sim::{INTERVAL, Sim};
+use crate::sim::{Fault, INTERVAL, Sim, status_write};
 
 /// Runs a world with a kill after its first write, then again with a kill after its second write, and so on; checks the
 /// end of each run.
@@ -265,4 +265,19 @@ fn an_earlier_not_found_does_not_apply_to_a_recreated_ip() {
     // A read that was begun later counts.
     facts.apply(missed, answered, answered);
     assert_eq!(facts.ip(&name), None);
+}
+
+/// Its `ReplicaSets` were read by the former process, and none is read while the claim is not recorded.
+#[test]
+fn a_claim_that_goes_back_after_a_kill_names_the_same_workload() {
+    let mut sim = Sim::attached_by_deployment(&["n1", "n2"]);
+    let workload = sim.the_ip("partner").status.workload.clone();
+    assert_eq!(workload.as_ref().unwrap().uid, "dep".into());
+    sim.next_revision("b", "n2", 2);
+    sim.step_until(status_write(StatusWrite::Claim));
+    sim.restart(0);
+    sim.ec2.faults.extend([Fault::None, Fault::NoRoom]);
+    sim.step_until(status_write(StatusWrite::Revert));
+    let status = &sim.the_ip("partner").status;
+    assert_eq!(status.workload, workload, "{}", sim.story());
 }
