@@ -4,6 +4,7 @@
 use alloc::format;
 
 use super::conditions::{Attachment, Trouble, build};
+use super::recorded::on_another_machine;
 use super::refused::{give_up, refused_for_good};
 use super::reserve::Unreserved;
 use super::trouble::{call_or_report, first_do, foreign, previous_full, unseen};
@@ -78,7 +79,7 @@ fn to_place(
         return unseen(world, reserved, notices);
     }
     // The place does not exist any more: no Record and no call of EC2 for it.
-    if super::recorded::on_another_machine(world, holder, target) || !there(world, target) {
+    if on_another_machine(world, holder, target) || !there(world, target) {
         return elsewhere(world, claim, holder, target, notices);
     }
     match &location.on {
@@ -162,19 +163,33 @@ pub(crate) fn elsewhere(
             if matches!(handover, Next::Do(..)) {
                 return handover;
             }
-            let trouble = Trouble::new(
-                Reason::NoEligibleNode,
-                format!(
-                    "{} is not on instance {} any more, and node {} has no other usable interface: attach one in the \
-                     block's subnet, or let the pod run elsewhere",
-                    target.place.interface, target.place.instance, target.node
-                ),
-            );
+            let trouble = no_place(world, holder, target);
             notices.push(world.on_ip(trouble.reason, trouble.message.clone()));
             let written = world.write_conditions(Ok(()), &Attachment::Kept(trouble));
             written.no_later_than(&handover)
         }
     }
+}
+
+/// The Node of the holder has no place for the address.
+fn no_place(world: &World<'_>, holder: &Pod, target: &Target) -> Trouble {
+    let node = holder.node.as_ref();
+    let seen = node.and_then(|name| world.facts.nodes.get(name));
+    let instance = seen.and_then(|seen| seen.node.instance.as_ref());
+    let what = match instance.filter(|_| on_another_machine(world, holder, target)) {
+        Some(now) => format!(
+            "node {} is instance {now} now, which has no usable interface",
+            target.node
+        ),
+        None => format!(
+            "{} is not on instance {} any more, and node {} has no other usable interface",
+            target.place.interface, target.place.instance, target.node
+        ),
+    };
+    Trouble::new(
+        Reason::NoEligibleNode,
+        format!("{what}: attach one in the block's subnet, or let the pod run elsewhere"),
+    )
 }
 
 /// True if the address is still at a place from before this claim.

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use mooring_plan::names::InterfaceId;
+use mooring_plan::reason::Reason;
 use mooring_plan::step::{StatusWrite, Step, Write};
 
 use crate::sim::{Fault, INTERVAL, Sim, address, interface_of};
@@ -166,4 +167,16 @@ fn a_pod_that_gets_its_place_back_is_not_among_the_places_before() {
     assert_eq!(status.claim.as_ref().unwrap().pod.name, "a");
     let mut places = status.previous.iter().map(|entry| entry.interface.as_str());
     assert!(places.all(|on| on != "eni-n1"), "{status:?}");
+}
+
+#[test]
+fn a_node_that_is_another_machine_now_is_named_with_that_machine() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.change_node("n1", |node| node.instance = Some("i-other".into()));
+    sim.settle();
+    sim.expect_reason("partner", Reason::NoEligibleNode);
+    let conditions = &sim.the_ip("partner").status.conditions;
+    let message = &conditions.attached.as_ref().unwrap().message;
+    let now = "node n1 is instance i-other now, which has no usable interface";
+    assert!(message.starts_with(now), "{message}");
 }
