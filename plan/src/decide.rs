@@ -43,6 +43,7 @@ pub(crate) use next::{Next, Notices};
 pub(crate) use refused_writes::refused_write;
 pub(crate) use trouble::not_permitted;
 pub use world::World;
+pub(crate) use world::is_ours;
 
 use alloc::vec::Vec;
 

@@ -8,6 +8,7 @@ use alloc::string::{String, ToString as _};
 use super::pending_event::{PendingEvent, StatusEvent};
 use super::{Completion, Effect, Engine, Pacing, Report, Work};
 use crate::address::Address;
+use crate::decide::is_ours;
 use crate::facts::{Fact, WriteOutcome};
 use crate::names::IpName;
 use crate::objects::{Claim, Condition};
@@ -106,9 +107,9 @@ impl Engine {
                     status: status.clone(),
                 })))
             }
-            Step::Write(Write::Release(reservation)) => {
-                Some(PendingEvent::Released(uid, reservation.address))
-            }
+            // That of an IP that is gone is released before the address is reserved for this one.
+            Step::Write(Write::Release(reservation)) => is_ours(reservation, &uid)
+                .then_some(PendingEvent::Released(uid, reservation.address)),
             Step::Write(Write::DropTakeFrom { .. }) => {
                 let message = self.facts.unused_take_from(ip, now)?;
                 Some(PendingEvent::TakeFromUnused(uid, message))

@@ -6,6 +6,7 @@ use mooring_plan::cloud::Reassign;
 use mooring_plan::objects::Ip;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::Regarding;
+use mooring_world::objects;
 
 use crate::paced::{Paced, address, ip, no_record};
 
@@ -121,4 +122,16 @@ fn a_write_that_is_refused_is_told_as_nothing_done() {
     world.run(Duration::from_mins(1));
     assert_eq!(world.attached(1), 1);
     assert_eq!(subjects(&world, Reason::Attached), ["pod db", "IP ip-0000"]);
+}
+
+#[test]
+fn a_reservation_of_an_ip_that_is_gone_is_not_told_as_one_that_was_let_go() {
+    let mut world = Paced::new(1, 0, Reassign::Refuse);
+    let left = objects::reservation("left", address(0), &"old".into(), &"ip-of-old".into());
+    world.kube.bump();
+    world.kube.reservations.insert(address(0), left);
+    world.ip(0);
+    world.run(Duration::from_mins(1));
+    assert_eq!(subjects(&world, Reason::Reserved), ["IP ip-0000"]);
+    assert_eq!(told(&world, Reason::Released), []);
 }
