@@ -11,7 +11,7 @@ use crate::address::Address;
 use crate::decide::is_ours;
 use crate::facts::{Fact, WriteOutcome};
 use crate::names::IpName;
-use crate::objects::{Claim, Condition};
+use crate::objects::{Claim, ClaimPhase, Condition};
 use crate::outcome::{Action, Outcome};
 use crate::reason::Reason;
 use crate::step::{Notice, Regarding, StatusWrite, Step, Write};
@@ -159,6 +159,11 @@ impl Engine {
             }
             StatusWrite::Clear => {
                 self.claims.dropped(ip);
+                // EC2 refused the first attach, which was reported: nothing was detached.
+                let detached = |claim: &Claim| matches!(claim.phase, ClaimPhase::Detaching);
+                if !before.as_ref().is_some_and(detached) {
+                    return;
+                }
                 let message = cleared(status.address, before.as_ref());
                 (Reason::Detached, message, before)
             }

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use mooring_plan::cloud::Reassign;
+use mooring_plan::facts::CallError;
 use mooring_plan::objects::Ip;
+use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::Regarding;
 use mooring_world::objects;
@@ -134,4 +136,17 @@ fn a_reservation_of_an_ip_that_is_gone_is_not_told_as_one_that_was_let_go() {
     world.run(Duration::from_mins(1));
     assert_eq!(subjects(&world, Reason::Reserved), ["IP ip-0000"]);
     assert_eq!(told(&world, Reason::Released), []);
+}
+
+#[test]
+fn a_first_attach_that_is_refused_is_told_as_refused_and_not_as_a_detach() {
+    let mut world = Paced::new(1, 1, Reassign::Refuse);
+    world.run(Duration::from_mins(1));
+    world.fail.push(CallError::new(Outcome::NoRoom, "full"));
+    world.pod("db", 0, 0);
+    world.run(Duration::from_secs(5));
+    assert!(subjects(&world, Reason::NodeFull).contains(&"IP ip-0000".to_owned()));
+    assert_eq!(told(&world, Reason::Detached), []);
+    let status = &world.kube.ips[&ip(0)].status;
+    assert!(status.claim.is_none() && status.refused.is_some());
 }
