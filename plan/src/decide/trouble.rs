@@ -201,6 +201,7 @@ fn failing(world: &World<'_>, call: &Call) -> Option<Trouble> {
         }
         (None, None) => return None,
     };
+    let alone = failures.own_call(action).is_some();
     let lasts = world.now >= since.plus(HEALTHY_ATTACH);
     let last = failures.call.as_ref();
     let tried = last.is_some_and(|failed| failed.call.action() == action);
@@ -214,6 +215,13 @@ fn failing(world: &World<'_>, call: &Call) -> Option<Trouble> {
         _ if outcome.is_denial() => Some(denied(action, call.interface(), outcome, message)),
         Outcome::Invalid | Outcome::ReservedByAws | Outcome::Primary => refused(),
         _ if !lasts => None,
+        Outcome::Unknown if alone => {
+            let on = call.interface();
+            let message = format!(
+                "EC2 does not answer ec2:{action} on {on}, and answers other calls: it is tried again"
+            );
+            Some(Trouble::new(Reason::AttachFailed, message))
+        }
         Outcome::Throttled | Outcome::Unknown => Some(not_served(action, outcome)),
         Outcome::AssignedElsewhere if assigns_unseen(call) => Some(in_use_unseen(call.address())),
         _ => refused(),

@@ -158,3 +158,16 @@ fn an_assign_neither_waits_nor_is_blamed_for_an_unassign_that_was_denied() {
         .find(|notice| notice.message.contains("ec2:Assign"));
     assert!(blamed.is_none(), "{blamed:?}\n{}", sim.story());
 }
+
+#[test]
+fn an_address_that_alone_is_not_answered_is_told_as_such() {
+    let mut sim = one_is_not_served(Fault::RequestLost);
+    for _ in 0..4 {
+        fails_once_more(&mut sim);
+    }
+    sim.wait(Duration::from_secs(3));
+    let conditions = &sim.the_ip("partner").status.conditions;
+    let message = &conditions.attached.as_ref().unwrap().message;
+    assert!(message.contains("on eni-n1"), "{message}");
+    assert!(!message.contains("every second"), "{message}");
+}
