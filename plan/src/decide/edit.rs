@@ -124,9 +124,9 @@ impl World<'_> {
             ));
         }
         if claim.recorded()
-            && let Some((trouble, due)) = denied_edit(self, target)
+            && let Some((trouble, wait)) = denied_edit(self, target)
         {
-            return Err(Unreserved::Trouble(trouble, Next::At(due)));
+            return Err(Unreserved::Trouble(trouble, wait));
         }
         Err(Unreserved::Do(self.change_to(
             new,

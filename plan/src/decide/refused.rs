@@ -98,21 +98,23 @@ fn turn_of_another(world: &World<'_>, from: &InterfaceId) -> Option<(Trouble, In
 
 /// EC2 denies this action in the subnet of the block. What would leave the address nowhere, or its holder not ready
 /// until EC2 permits the action again, is not begun: the trouble, and when to try if no other address does.
-fn denied_lately(
-    world: &World<'_>,
-    action: Action,
-    on: &InterfaceId,
-) -> Option<(Trouble, Instant)> {
-    let denial = world.facts.denial(action, &world.spec()?.subnet)?;
+fn denied_lately(world: &World<'_>, action: Action, on: &InterfaceId) -> Option<(Trouble, Next)> {
+    let subnet = &world.spec()?.subnet;
+    let denial = world.facts.denial(action, subnet)?;
     let due = denial.untried_at();
-    (due > world.now).then(|| {
-        let trouble = denied(action, on, denial.outcome, &denial.message);
-        (trouble, due)
-    })
+    let wait = if due > world.now {
+        Next::At(due)
+    } else if world.facts.another_tries(action, subnet, &world.ip.name) {
+        Next::Idle
+    } else {
+        return None;
+    };
+    let trouble = denied(action, on, denial.outcome, &denial.message);
+    Some((trouble, wait))
 }
 
 /// As [`denied_lately`], of both calls of an edit of an attached address. Its claim cannot go back.
-pub(crate) fn denied_edit(world: &World<'_>, target: &Target) -> Option<(Trouble, Instant)> {
+pub(crate) fn denied_edit(world: &World<'_>, target: &Target) -> Option<(Trouble, Next)> {
     let on = &target.place.interface;
     let mut both = [Action::Unassign, Action::Assign].into_iter();
     both.find_map(|action| denied_lately(world, action, on))
@@ -135,10 +137,10 @@ pub(crate) fn wait_for_permission(
         let two_calls = claim.recorded() && world.reassign() == Reassign::Refuse;
         denied_lately(world, Action::Assign, to).filter(|_| two_calls)
     };
-    let turn = turn_of_another(world, from).map(|(trouble, _, due)| (trouble, due));
-    let (trouble, due) = turn.or_else(nowhere)?;
+    let turn = turn_of_another(world, from).map(|(trouble, _, due)| (trouble, Next::At(due)));
+    let (trouble, wait) = turn.or_else(nowhere)?;
     notices.push(on_pod(candidate.pod, trouble.reason, trouble.message));
-    Some(Next::At(due))
+    Some(wait)
 }
 
 /// The latest place where another pod had the address and that EC2 has not refused lately.

@@ -106,9 +106,7 @@ impl Facts {
             }
             Fact::ClaimBegun(name, interface, address) => {
                 self.move_begun(&name, &interface, now);
-                let turn = self.turn_begun(&name, &interface, address, now);
-                self.claim_begun(name, interface, address, turn);
-                Affected::Nothing
+                self.claim_begun(name, interface, address)
             }
             Fact::Wrote {
                 ip: name,

@@ -18,7 +18,7 @@ const UNTRIED: Duration = Duration::from_mins(5);
 /// The last denial of an action in a subnet.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct DeniedAction {
-    /// When EC2 denied a call, or an address took its turn to try.
+    /// When EC2 denied a call, or the claim of an address that tries was written.
     pub(super) last: Instant,
     /// Which denial.
     pub(crate) outcome: Outcome,
@@ -26,13 +26,11 @@ pub(crate) struct DeniedAction {
     pub(crate) message: String,
 }
 
-/// The turn that a claim took in its subnet.
+/// The turn of a claim whose write was sent, to try what EC2 denies in its subnet.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct DenialTurn {
     subnet: SubnetId,
-    taken: Instant,
-    /// `DeniedAction::last` of each denial before.
-    before: Vec<(Action, Instant)>,
+    actions: &'static [Action],
 }
 
 impl DeniedAction {
@@ -81,47 +79,53 @@ impl Facts {
         }
     }
 
-    /// A claim for this ENI was begun. If it is an edit or a move that waited for what EC2 denies, no address of the
-    /// subnet has tried for long, and it is the turn of this IP: the others there wait again.
-    pub(super) fn turn_begun(
-        &mut self,
+    /// True if the claim of another IP of the subnet takes the turn to try the action: its write is in flight.
+    pub(crate) fn another_tries(&self, action: Action, subnet: &SubnetId, name: &IpName) -> bool {
+        let others = self.claims_begun.iter().filter(|(of, _)| *of != name);
+        let mut turns = others.filter_map(|(_, begun)| begun.turn.as_ref());
+        turns.any(|turn| &turn.subnet == subnet && turn.actions.contains(&action))
+    }
+
+    /// The turn that a claim for this ENI takes: it is an edit or a move that waited for what EC2 denies in the subnet.
+    pub(super) fn turn_of(
+        &self,
         name: &IpName,
         to: &InterfaceId,
         address: Address,
-        now: Instant,
     ) -> Option<DenialTurn> {
         let ip = self.ips.get(name)?;
         let from = ip.status.claim.as_ref()?.recorded_target()?;
-        let waited_for: &[Action] = if ip.status.address != Some(address) {
+        let actions: &[Action] = if ip.status.address != Some(address) {
             &[Action::Unassign, Action::Assign]
         } else if &from.place.interface != to && ip.reassign() == Reassign::Refuse {
             &[Action::Assign]
         } else {
-            &[]
+            return None;
         };
         let subnet = self.subnet_of(name)?;
-        let mut before = Vec::new();
-        for action in waited_for {
-            if let Some(denial) = self.denials.get_mut(&(*action, subnet.clone())) {
-                before.push((*action, denial.last));
+        let denied = |action: &Action| self.denial(*action, &subnet).is_some();
+        let waited = actions.iter().any(denied);
+        waited.then_some(DenialTurn { subnet, actions })
+    }
+
+    /// It is known whether the claim that took this turn was written. If it was, the others of the subnet wait again. If
+    /// not, nothing is tried, and another one may.
+    pub(super) fn turn_ended(
+        &mut self,
+        turn: &DenialTurn,
+        written: bool,
+        now: Instant,
+    ) -> Affected {
+        for action in turn.actions.iter().filter(|_| written) {
+            if let Some(denial) = self.denials.get_mut(&(*action, turn.subnet.clone())) {
                 denial.last = now;
             }
         }
-        (!before.is_empty()).then_some(DenialTurn {
-            subnet,
-            taken: now,
-            before,
-        })
+        self.affected_by_turn(turn)
     }
 
-    /// The claim that took this turn was not written, so nothing was tried: another IP of the subnet may try.
-    pub(super) fn turn_ends_unused(&mut self, turn: &DenialTurn) -> Affected {
-        for (action, before) in &turn.before {
-            let denial = self.denials.get_mut(&(*action, turn.subnet.clone()));
-            if let Some(denial) = denial.filter(|denial| denial.last == turn.taken) {
-                denial.last = *before;
-            }
-        }
+    /// The IPs that wait while this turn is taken.
+    pub(super) fn affected_by_turn(&self, turn: &DenialTurn) -> Affected {
         self.affected_by_subnet(&turn.subnet)
     }
 }

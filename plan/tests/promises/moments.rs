@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use mooring_plan::cloud::InstanceState;
-use mooring_plan::facts::{Fact, Facts};
+use mooring_plan::facts::{Fact, Facts, WriteOutcome};
 use mooring_plan::names::InstanceType;
 use mooring_plan::outcome::Outcome;
+use mooring_plan::step::{Call, StatusWrite, Step};
 use mooring_plan::time::Instant;
 
-use crate::sim::{Fault, Sim};
+use crate::sim::{Fault, Sim, status_write};
 
 const LATER: Duration = Duration::from_secs(1_000_000);
 
@@ -181,4 +182,49 @@ fn while_an_address_is_foreign() {
     pass(&mut sim, 3);
     sim.ip("late", "203.0.113.10");
     pass(&mut sim, 40);
+}
+
+/// Two edits wait, because EC2 denies Unassign. One tries after five minutes, and its claim is refused.
+#[test]
+fn while_a_claim_that_takes_the_turn_of_its_subnet_is_in_flight() {
+    let mut sim = world();
+    sim.next_revision("a", "n1", 1);
+    sim.pod("b").on("n1").asks("other");
+    sim.pod("c").on("n1").asks("third");
+    sim.wait(Duration::from_secs(20));
+    sim.ec2.default_fault = Some(|call| match call {
+        Call::Assign { .. } => Fault::None,
+        Call::Unassign { .. } => Fault::Denied,
+    });
+    sim.next_revision("d", "n2", 2);
+    sim.wait(Duration::from_secs(10));
+    sim.remove_pod("d");
+    sim.edit("other", "203.0.113.50");
+    sim.edit("third", "203.0.113.60");
+    sim.wait(Duration::from_secs(280));
+    let (ip, write) = loop {
+        match sim.in_hand(0) {
+            Some((ip, step)) if status_write(StatusWrite::Claim)(&step) => match step {
+                Step::Write(write) => break (ip, write),
+                step => panic!("{step:?}"),
+            },
+            Some((ip, step)) => sim.carry_out(0, &ip, &step),
+            None => sim.wait(Duration::from_millis(1)),
+        }
+    };
+    let now = sim.now;
+    sim.controllers[0].engine.reconcile(&ip, now);
+    let mut facts = sim.controllers[0].facts().clone();
+    let mut moved = facts.clone();
+    moved.each_moment(&mut |moment| *moment = moment.plus(LATER));
+    let refused = Fact::Wrote {
+        ip,
+        write,
+        outcome: WriteOutcome::Refused("no".to_owned()),
+    };
+    facts.apply(refused.clone(), now, now);
+    moved.apply(refused, now.plus(LATER), now.plus(LATER));
+    let decided = decisions(&facts, now);
+    assert!(decided.contains("Claim"), "the other edit tries\n{decided}");
+    assert_eq!(decisions(&moved, now.plus(LATER)), decided);
 }

@@ -113,13 +113,16 @@ impl Facts {
             }
             failed => memory.not_written(name.as_str(), write, &failed, now),
         }
-        affected.and(self.write_ended(name, &doubt))
+        affected.and(self.write_ended(name, &doubt, now))
     }
 
     /// What was kept for the write of an IP ends, unless it may have been executed.
-    fn write_ended(&mut self, name: &IpName, doubt: &Doubt) -> Affected {
+    fn write_ended(&mut self, name: &IpName, doubt: &Doubt, now: Instant) -> Affected {
         match doubt {
-            Doubt::None => self.reserve_ended(name).and(self.claim_write_ended(name)),
+            Doubt::None => {
+                let reserved = self.reserve_ended(name);
+                reserved.and(self.claim_write_ended(name, now))
+            }
             Doubt::Written => self.reserve_ended(name),
             Doubt::Created => Affected::Nothing,
         }

@@ -113,7 +113,7 @@ impl Facts {
         self.reads.failed.remove(name);
         self.clear_missing_holder(name);
         let removed = self.ips.remove(name);
-        let slot = self.claim_write_ended(name);
+        let slot = self.claim_write_ended(name, now);
         let Some(gone) = removed else {
             return slot;
         };

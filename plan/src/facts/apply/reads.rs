@@ -178,7 +178,7 @@ impl Facts {
             if let Some(memory) = self.memory.get_mut(&name) {
                 memory.stale = false;
             }
-            affected = affected.and(self.claim_write_ended(&name));
+            affected = affected.and(self.claim_write_ended(&name, now));
         }
         self.reads
             .ips
