@@ -7,7 +7,7 @@ use alloc::string::String;
 use super::choose::Candidate;
 use super::conditions::{Attachment, Trouble, build};
 use super::holder::Failover;
-use super::trouble::{denied, previous_full};
+use super::trouble::{denied, denied_before, previous_full};
 use super::world::on_pod;
 use super::{Next, Notices, World, conditions};
 use crate::address::Address;
@@ -101,15 +101,17 @@ fn turn_of_another(world: &World<'_>, from: &InterfaceId) -> Option<(Trouble, In
 fn denied_lately(world: &World<'_>, action: Action, on: &InterfaceId) -> Option<(Trouble, Next)> {
     let subnet = &world.spec()?.subnet;
     let denial = world.facts.denial(action, subnet)?;
-    let due = denial.untried_at();
-    let wait = if due > world.now {
-        Next::At(due)
+    let wait = if denial.due > world.now {
+        Next::At(denial.due)
     } else if world.facts.another_tries(action, subnet, &world.ip.name) {
         Next::Idle
     } else {
         return None;
     };
-    let trouble = denied(action, on, denial.outcome, &denial.message);
+    let trouble = match &denial.answer {
+        Some((outcome, message)) => denied(action, on, *outcome, message),
+        None => denied_before(action, subnet),
+    };
     Some((trouble, wait))
 }
 

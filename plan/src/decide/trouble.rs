@@ -250,6 +250,17 @@ pub(crate) fn denied(
     Trouble::new(Reason::AccessDenied, format!("{sentence} ({message})"))
 }
 
+/// EC2 has denied this process nothing, but objects showed a denial when it began to lead.
+pub(crate) fn denied_before(action: Action, subnet: &SubnetId) -> Trouble {
+    Trouble::new(
+        Reason::AccessDenied,
+        format!(
+            "EC2 denied calls in subnet {subnet} before this replica began to lead: one address tries ec2:{action} \
+             first, and its Event names the permission if one is still missing"
+        ),
+    )
+}
+
 /// What EC2 does not permit, and the remedy.
 pub(crate) fn not_permitted(action: Action, on: &str, outcome: Outcome) -> String {
     if outcome == Outcome::Unauthenticated {

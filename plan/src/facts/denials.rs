@@ -1,29 +1,31 @@
 //! The actions that EC2 denies in a subnet. An IAM policy permits subnets, so a denial in one says nothing about another.
-//! Rule: R5.32.
+//! Rules: R5.32, R6.8.
 
+use alloc::collections::BTreeSet;
 use alloc::string::String;
-use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::{Affected, CallError, Facts};
 use crate::address::Address;
 use crate::cloud::Reassign;
 use crate::names::{InterfaceId, IpName, SubnetId};
+use crate::objects::{Ip, Pod};
 use crate::outcome::{Action, Outcome};
+use crate::reason::Reason;
 use crate::time::Instant;
 
 /// After this time without a denial, one address of the subnet tries a move that can leave it nowhere.
 const UNTRIED: Duration = Duration::from_mins(5);
 
-/// The last denial of an action in a subnet.
+/// An action that EC2 denies in a subnet.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct DeniedAction {
-    /// When EC2 denied a call, or the claim of an address that tries was written.
-    pub(super) last: Instant,
-    /// Which denial.
-    pub(crate) outcome: Outcome,
-    /// As `CallError::text`.
-    pub(crate) message: String,
+    /// When one address may try a move that can leave it nowhere: [`UNTRIED`] after the last denial, or after the claim
+    /// of the last address that tries was written.
+    pub(crate) due: Instant,
+    /// The last denial, and its text as `CallError::text`. None: this process has seen none, but objects showed one when
+    /// it began to lead.
+    pub(crate) answer: Option<(Outcome, String)>,
 }
 
 /// The turn of a claim whose write was sent, to try what EC2 denies in its subnet.
@@ -31,13 +33,6 @@ pub(crate) struct DeniedAction {
 pub(super) struct DenialTurn {
     subnet: SubnetId,
     actions: &'static [Action],
-}
-
-impl DeniedAction {
-    /// When a move in the subnet may try that can leave its address nowhere.
-    pub(crate) fn untried_at(&self) -> Instant {
-        self.last.plus(UNTRIED)
-    }
 }
 
 impl Facts {
@@ -60,13 +55,14 @@ impl Facts {
         let key = (action, subnet.clone());
         let changes = match answer {
             Err(error) if error.outcome.is_denial() => {
+                let answer = Some((error.outcome, error.text.clone()));
                 let denial = DeniedAction {
-                    last: now,
-                    outcome: error.outcome,
-                    message: error.text.clone(),
+                    due: now.plus(UNTRIED),
+                    answer: answer.clone(),
                 };
                 let before = self.denials.insert(key, denial);
-                before.is_none_or(|it| it.outcome != error.outcome || it.message != error.text)
+                let returned = action == Action::Unassign && self.return_turn(&subnet, now);
+                returned || before.is_none_or(|it| it.answer != answer)
             }
             // It says nothing about permissions.
             Err(error) if error.outcome.is_of_all() => false,
@@ -77,6 +73,46 @@ impl Facts {
         } else {
             Affected::Nothing
         }
+    }
+
+    /// The Unassign of a move is denied, so no Assign was tried: where only objects showed that Assign is denied, which can
+    /// have been this denial, the next move may try. Returns true if that ends a wait.
+    fn return_turn(&mut self, subnet: &SubnetId, now: Instant) -> bool {
+        let assign = self.denials.get_mut(&(Action::Assign, subnet.clone()));
+        let waits = assign.filter(|denial| denial.answer.is_none() && denial.due > now);
+        waits.map(|denial| denial.due = now).is_some()
+    }
+
+    /// This process begins to lead, and EC2 has denied it nothing yet. In the subnets where objects show a denial one
+    /// address tries first: its answer says whether all may.
+    pub(super) fn see_denials_of_objects(&mut self, now: Instant) {
+        let denied = |pod: &Pod| {
+            let mut gate = pod.gate.iter().filter(|gate| !gate.status);
+            pod.wants_address() && gate.any(|gate| gate.reason == Reason::AccessDenied.as_str())
+        };
+        let pods = self.pods.values().map(|seen| &seen.pod);
+        let of_pods = pods
+            .filter(|pod| denied(pod))
+            .filter_map(|pod| pod.label.as_ref());
+        let not_ready = |ip: &&Ip| {
+            let ready = ip.status.conditions.ready.as_ref();
+            ready.is_some_and(|ready| !ready.status && ready.reason == Reason::AccessDenied)
+        };
+        let ips = self.ips.values().filter(not_ready).map(|ip| &ip.name);
+        let subnets = of_pods.chain(ips).filter_map(|name| self.subnet_of(name));
+        let subnets: BTreeSet<SubnetId> = subnets.collect();
+        // The objects do not show which of the two is denied.
+        let actions = [Action::Unassign, Action::Assign].into_iter();
+        self.denials = actions
+            .flat_map(|action| subnets.iter().map(move |subnet| (action, subnet.clone())))
+            .map(|key| {
+                let denial = DeniedAction {
+                    due: now,
+                    answer: None,
+                };
+                (key, denial)
+            })
+            .collect();
     }
 
     /// True if the claim of another IP of the subnet takes the turn to try the action: its write is in flight.
@@ -118,7 +154,7 @@ impl Facts {
     ) -> Affected {
         for action in turn.actions.iter().filter(|_| written) {
             if let Some(denial) = self.denials.get_mut(&(*action, turn.subnet.clone())) {
-                denial.last = now;
+                denial.due = now.plus(UNTRIED);
             }
         }
         self.affected_by_turn(turn)

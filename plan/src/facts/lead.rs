@@ -1,6 +1,6 @@
 //! A process that begins to lead keeps what its watches have shown, and drops everything else, as after a restart:
 //! inventories, own writes, reads and the memory of claims are from a time before, and can be outdated.
-//! Rules: R1.14, R6.8, R6.10, R6.11.
+//! Rules: R1.14, R5.32, R6.8, R6.10, R6.11.
 
 use alloc::vec::Vec;
 
@@ -49,6 +49,7 @@ impl Facts {
         for name in names {
             self.request_proof(&name);
         }
+        self.see_denials_of_objects(now);
     }
 
     /// True if this process led at that time and has led since.

@@ -100,7 +100,7 @@ impl Facts {
         self.outages
             .retain(|_, outage| now.since(outage.next) < FORGOTTEN);
         self.denials
-            .retain(|_, denial| now.since(denial.last) < FORGOTTEN);
+            .retain(|_, denial| now.since(denial.due) < FORGOTTEN);
         if now.since(self.recovered) >= FORGOTTEN {
             self.recovered = Instant::START;
         }

@@ -137,7 +137,7 @@ impl Facts {
             change(&mut outage.next);
         }
         for denial in self.denials.values_mut() {
-            change(&mut denial.last);
+            change(&mut denial.due);
         }
         for memory in self.memory.values_mut() {
             for (at, _) in memory.taken.values_mut() {
@@ -175,7 +175,8 @@ impl Facts {
         self.lost_nodes.clear();
         // It is kept for longer than a checker run.
         self.missed.values_mut().for_each(|at| *at = now);
-        self.denials.retain(|_, denial| denial.untried_at() > now);
+        let denials = self.denials.values_mut();
+        denials.for_each(|denial| denial.due = denial.due.max(now));
         for outage in self.outages.values_mut() {
             if now.since(outage.next) >= Duration::from_secs(1) {
                 outage.next = Instant::START;

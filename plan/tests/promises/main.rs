@@ -32,6 +32,7 @@ mod delete;
 mod denied;
 mod denied_competitors;
 mod denied_moves;
+mod denied_restart;
 mod detached;
 mod drain;
 mod drift;
