@@ -205,7 +205,10 @@ impl Memory {
         } else if unseen {
             self.ended_early = true;
         } else if ends {
-            self.ended_early = !recorded(old) || now.since(self.claim_seen) <= LATE_CALL;
+            // Between a Record and none there is Detaching. If it was not shown, a later claim may not have been shown
+            // either.
+            let shown = recorded(old) && claim.is_some();
+            self.ended_early = !shown || now.since(self.claim_seen) <= LATE_CALL;
         }
         let taken_back = recorded(old) && !recorded(claim);
         if !(same_target && same_address) || taken_back {

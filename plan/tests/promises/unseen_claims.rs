@@ -45,6 +45,26 @@ fn an_ip_is_kept_until_no_assign_of_a_claim_that_was_never_shown_can_land() {
     sim.expect_kept_until_landed(&late);
 }
 
+/// As before, but the second process has seen a Record long before, on the same ENI.
+#[test]
+fn an_ip_is_kept_too_if_the_last_claim_that_was_shown_was_recorded_on_the_same_eni() {
+    let mut sim = two();
+    sim.pod("a").on("n1");
+    sim.leader = None;
+    sim.settle();
+    sim.expect_attached("partner", "a");
+    sim.leader = Some(0);
+    sim.remove_pod("a");
+    sim.step_until(status_write(StatusWrite::Clear));
+    sim.pod("b").on("n1");
+    let late = late_assign(&mut sim);
+    sim.remove_pod("b");
+    sim.step_until(status_write(StatusWrite::Clear));
+    sim.leader = Some(1);
+    sim.delete_ip("partner");
+    sim.expect_kept_until_landed(&late);
+}
+
 #[test]
 fn the_place_of_a_claim_that_was_never_shown_is_kept_for_the_next_pod() {
     let (mut sim, late) = an_attach_that_only_one_saw();
