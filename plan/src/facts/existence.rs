@@ -19,6 +19,13 @@ impl SubnetFacts {
         self.cidrs.is_empty() || self.list_unproven()
     }
 
+    /// A `DescribeSubnets` that failed is not reported when its answer is not needed any more.
+    pub(super) fn forget_unread(&mut self) {
+        if !self.needs_read() {
+            self.unread = None;
+        }
+    }
+
     /// True if the last list that EC2 answered was empty, and says nothing.
     fn list_unproven(&self) -> bool {
         let failed = self.failed.as_ref();

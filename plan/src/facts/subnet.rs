@@ -132,6 +132,7 @@ impl SubnetFacts {
 
     pub(crate) fn inventory_failed(&mut self, id: &SubnetId, outcome: Outcome, now: Instant) {
         self.failed = Some(FailedRead::after(self.failed.as_ref(), id, outcome, now));
+        self.forget_unread();
     }
 
     /// The outcome if EC2 serves no inventory: it denied one, or two in a row failed.
@@ -150,9 +151,7 @@ impl SubnetFacts {
 
     pub(crate) fn done(&mut self, inventory: Inventory, of_interest: &OfInterest<'_>) {
         self.failed = None;
-        if !self.needs_read() {
-            self.unread = None;
-        }
+        self.forget_unread();
         self.unknown.retain(|_, since| *since >= inventory.begun);
         self.before = self.last.take();
         self.confirmed &= inventory.interfaces.is_empty();

@@ -158,6 +158,30 @@ fn a_denied_question_that_is_needed_no_more_does_not_make_the_block_unusable() {
     }
 }
 
+/// An empty list of another account was asked about. Then EC2 denies the inventories: DescribeSubnets is not needed any
+/// more.
+#[test]
+fn a_failed_question_that_is_needed_no_more_does_not_hide_the_action_that_is_denied_now() {
+    for outcome in [Outcome::SubnetNotFound, Outcome::Denied] {
+        let mut sim = attached();
+        let id = SubnetId::from(SUBNET);
+        let facts = [
+            Fact::InventoryDone(id.clone(), Vec::new()),
+            Fact::SubnetFailed(id.clone(), outcome),
+            Fact::InventoryFailed(id, Outcome::Denied),
+        ];
+        for fact in facts {
+            sim.now = sim.now.plus(Duration::from_millis(1));
+            let now = sim.now;
+            sim.controllers[0].facts_mut().apply(fact, now, now);
+        }
+        let ready = condition(&mut sim, "Ready");
+        assert_eq!((ready.status, ready.reason), (false, Reason::AccessDenied));
+        let action = "ec2:DescribeNetworkInterfaces";
+        assert!(ready.message.contains(action), "{ready:?}");
+    }
+}
+
 #[test]
 fn while_the_interfaces_of_the_subnet_are_seen_it_is_read_once() {
     let mut sim = attached();
