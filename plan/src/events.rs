@@ -60,27 +60,6 @@ pub struct NewEvent {
     pub note: String,
 }
 
-/// What [`EventQueue::put`] did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Put {
-    /// The Event waits.
-    Waits,
-    /// The Event waits, and replaces an earlier one, which is not posted.
-    Replaces,
-    /// The Event waits. The queue is full, so that the oldest Normal Event is not posted.
-    Displaces,
-    /// The Event is not posted, because the queue is full.
-    Dropped,
-}
-
-impl Put {
-    /// True if an Event is not posted because the queue is full.
-    #[must_use]
-    pub const fn drops(self) -> bool {
-        matches!(self, Self::Displaces | Self::Dropped)
-    }
-}
-
 /// An Event that was taken from the queue.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Taken {
@@ -108,25 +87,23 @@ pub struct EventQueue {
 
 impl EventQueue {
     /// Queues an Event. If the queue is full, the oldest Normal Event is dropped for a Warning, and a Normal Event is
-    /// dropped itself.
+    /// dropped itself. Returns true if an Event is dropped.
     #[must_use]
-    pub fn put(&mut self, event: NewEvent) -> Put {
+    pub fn put(&mut self, event: NewEvent) -> bool {
         let same = same(&event);
-        let put = if let Some(earlier) = same.as_ref().and_then(|same| self.normal.remove(same)) {
+        let replaced = same.as_ref().and_then(|same| self.normal.remove(same));
+        if let Some(earlier) = replaced {
             self.events.remove(&earlier);
-            Put::Replaces
-        } else if self.events.len() < WAITING {
-            Put::Waits
-        } else if same.is_none() && self.drop_oldest_normal() {
-            Put::Displaces
-        } else {
-            return Put::Dropped;
-        };
+        }
+        let full = self.events.len() >= WAITING;
+        if full && !(same.is_none() && self.drop_oldest_normal()) {
+            return true;
+        }
         // Add it at the end, because it happened after all Events that wait.
         self.normal.extend(same.map(|same| (same, self.next)));
         self.events.insert(self.next, event);
         self.next = self.next.saturating_add(1);
-        put
+        full
     }
 
     /// True for the first Event that is dropped since the queue was last empty: a burst is logged once.

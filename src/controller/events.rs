@@ -37,7 +37,7 @@ impl Events {
             EventType::Warning => tracing::warn!(reason, on, "{message}"),
             EventType::Normal => tracing::info!(reason, on, "{message}"),
         }
-        if self.queue.put(event(notice)).drops() {
+        if self.queue.put(event(notice)) {
             self.metrics.event_dropped();
         }
     }

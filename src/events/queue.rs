@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use mooring_plan::events::{EventQueue, NewEvent, Put, Taken, WAITING};
+use mooring_plan::events::{EventQueue, NewEvent, Taken, WAITING};
 use mooring_plan::time;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -67,13 +67,13 @@ impl Queue {
         (queue, Waiting { shared, woken })
     }
 
-    /// Queues an Event.
+    /// Queues an Event. Returns true if an Event is not posted, because the queue is full.
     #[must_use]
-    pub fn put(&self, event: NewEvent) -> Put {
+    pub fn put(&self, event: NewEvent) -> bool {
         let (reason, on) = (event.reason, event.subject.to_string());
         let mut queue = self.shared.queue();
-        let put = queue.put(event);
-        let first = put.drops() && queue.begins_to_drop();
+        let dropped = queue.put(event);
+        let first = dropped && queue.begins_to_drop();
         drop(queue);
         if first {
             tracing::warn!(
@@ -84,7 +84,7 @@ impl Queue {
         }
         // If the channel is full, the receiving end will wake anyway.
         let _ = self.wake.try_send(());
-        put
+        dropped
     }
 }
 

@@ -13,7 +13,7 @@ const MIN_INTERVAL: Duration = Duration::from_secs(1);
 /// few steps before it can be used.
 const IN_PROGRESS: Duration = Duration::from_millis(50);
 /// Maximum time between two reconciliations of a block: failed requests are repeated then, if their backoff is over.
-pub(super) const MAX_INTERVAL: Duration = Duration::from_secs(5);
+const MAX_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The state of the schedule.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -5,7 +5,7 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::{EventQueue, LONGEST_WAIT, NewEvent, Put, RETURN_AFTER, Subject, WAITING};
+use super::{EventQueue, LONGEST_WAIT, NewEvent, RETURN_AFTER, Subject, WAITING};
 use crate::reason::EventType;
 use crate::time::Instant;
 use core::time::Duration;
@@ -49,23 +49,23 @@ fn posted(mut queue: EventQueue) -> Vec<String> {
 #[test]
 fn of_equal_normal_events_that_wait_only_the_last_is_posted_after_what_came_before_it() {
     let mut queue = EventQueue::default();
-    let put = [
+    for event in [
         normal("web", "Attached", "on a"),
         normal("web", "Detached", "off a"),
         normal("other", "Attached", "on c"),
         normal("web", "Attached", "on b"),
-    ]
-    .map(|event| queue.put(event));
-    assert_eq!(put, [Put::Waits, Put::Waits, Put::Waits, Put::Replaces]);
+    ] {
+        assert!(!queue.put(event));
+    }
     assert_eq!(posted(queue), ["off a", "on c", "on b"]);
 }
 
 #[test]
 fn an_event_that_was_taken_for_posting_is_replaced_by_none() {
     let mut queue = EventQueue::default();
-    assert_eq!(queue.put(normal("web", "Attached", "on a")), Put::Waits);
+    assert!(!queue.put(normal("web", "Attached", "on a")));
     assert_eq!(taken(&mut queue), "on a");
-    assert_eq!(queue.put(normal("web", "Attached", "on b")), Put::Waits);
+    assert!(!queue.put(normal("web", "Attached", "on b")));
     assert_eq!(posted(queue), ["on b"]);
 }
 
@@ -73,7 +73,7 @@ fn an_event_that_was_taken_for_posting_is_replaced_by_none() {
 fn every_warning_is_posted() {
     let mut queue = EventQueue::default();
     for note in ["first", "second", "first"] {
-        assert_eq!(queue.put(warning(note)), Put::Waits);
+        assert!(!queue.put(warning(note)));
     }
     assert_eq!(posted(queue), ["first", "second", "first"]);
 }
@@ -83,12 +83,12 @@ fn a_full_queue_drops_what_is_new_and_still_merges() {
     let mut queue = EventQueue::default();
     for n in 0..WAITING {
         let pod = normal(&format!("pod-{n}"), "Attached", "on a");
-        assert_eq!(queue.put(pod), Put::Waits);
+        assert!(!queue.put(pod));
     }
     let more = normal("one-more", "Attached", "on a");
-    assert_eq!(queue.put(more), Put::Dropped);
+    assert!(queue.put(more));
     let again = normal("pod-0", "Attached", "on b");
-    assert_eq!(queue.put(again), Put::Replaces);
+    assert!(!queue.put(again));
     let notes = posted(queue);
     let last = notes.last().unwrap();
     assert_eq!((notes.len(), last.as_str()), (WAITING, "on b"));
@@ -99,7 +99,7 @@ fn a_burst_of_dropped_events_is_logged_once_and_ends_when_none_waits() {
     let mut queue = EventQueue::default();
     for _ in 0..2 {
         let puts = (0..WAITING + 2).map(|n| queue.put(normal(&n.to_string(), "Attached", "")));
-        assert_eq!(puts.filter(|put| put.drops()).count(), 2);
+        assert_eq!(puts.filter(|dropped| *dropped).count(), 2);
         assert!(queue.begins_to_drop());
         for _ in 0..WAITING {
             assert!(queue.take(NOW).is_some());
@@ -113,10 +113,7 @@ fn a_burst_of_dropped_events_is_logged_once_and_ends_when_none_waits() {
 fn nothing_is_kept_of_what_was_posted() {
     let mut queue = EventQueue::default();
     for n in 0..100 {
-        assert_eq!(
-            queue.put(normal(&format!("pod-{n}"), "Attached", "on a")),
-            Put::Waits
-        );
+        assert!(!queue.put(normal(&format!("pod-{n}"), "Attached", "on a")));
         taken(&mut queue);
     }
     assert_eq!((queue.events.len(), queue.normal.len()), (0, 0));
@@ -125,14 +122,14 @@ fn nothing_is_kept_of_what_was_posted() {
 #[test]
 fn a_full_queue_drops_its_oldest_normal_event_for_a_warning() {
     let mut queue = EventQueue::default();
-    assert_eq!(queue.put(warning("first")), Put::Waits);
+    assert!(!queue.put(warning("first")));
     for n in 1..WAITING {
         let pod = normal(&format!("pod-{n}"), "Attached", &n.to_string());
-        assert_eq!(queue.put(pod), Put::Waits);
+        assert!(!queue.put(pod));
     }
-    assert_eq!(queue.put(warning("second")), Put::Displaces);
+    assert!(queue.put(warning("second")));
     // What was dropped is not replaced.
-    assert_eq!(queue.put(normal("pod-1", "Attached", "1")), Put::Dropped);
+    assert!(queue.put(normal("pod-1", "Attached", "1")));
     let notes = posted(queue);
     assert_eq!(
         (notes.len(), &notes[..2]),
@@ -145,10 +142,10 @@ fn a_full_queue_drops_its_oldest_normal_event_for_a_warning() {
 fn a_queue_that_is_full_of_warnings_drops_what_is_new() {
     let mut queue = EventQueue::default();
     for n in 0..WAITING {
-        assert_eq!(queue.put(warning(&n.to_string())), Put::Waits);
+        assert!(!queue.put(warning(&n.to_string())));
     }
-    assert_eq!(queue.put(warning("one more")), Put::Dropped);
-    assert_eq!(queue.put(normal("web", "Attached", "on a")), Put::Dropped);
+    assert!(queue.put(warning("one more")));
+    assert!(queue.put(normal("web", "Attached", "on a")));
     let notes = posted(queue);
     assert_eq!((notes.len(), notes[0].as_str()), (WAITING, "0"));
 }
@@ -156,7 +153,7 @@ fn a_queue_that_is_full_of_warnings_drops_what_is_new() {
 #[test]
 fn a_warning_that_was_not_posted_is_given_out_twice_more_and_a_normal_event_is_not() {
     let mut queue = EventQueue::default();
-    assert_eq!(queue.put(warning("not attached")), Put::Waits);
+    assert!(!queue.put(warning("not attached")));
     let mut now = NOW;
     for put_back in [true, true, false] {
         let taken = queue.take(now).unwrap();
@@ -165,7 +162,7 @@ fn a_warning_that_was_not_posted_is_given_out_twice_more_and_a_normal_event_is_n
         assert_eq!(queue.take(now), None);
         now = now.plus(RETURN_AFTER);
     }
-    assert_eq!(queue.put(normal("web", "Attached", "on a")), Put::Waits);
+    assert!(!queue.put(normal("web", "Attached", "on a")));
     let taken = queue.take(now).unwrap();
     assert!(!queue.put_back(taken, now));
     assert_eq!(posted(queue), Vec::<String>::new());
@@ -174,12 +171,12 @@ fn a_warning_that_was_not_posted_is_given_out_twice_more_and_a_normal_event_is_n
 #[test]
 fn a_warning_that_was_put_back_delays_no_other_event_and_is_given_out_before_the_end() {
     let mut queue = EventQueue::default();
-    assert_eq!(queue.put(warning("first")), Put::Waits);
+    assert!(!queue.put(warning("first")));
     let first = queue.take(NOW).unwrap();
     assert!(queue.put_back(first, NOW));
     assert_eq!(queue.next_return(), Some(NOW.plus(RETURN_AFTER)));
     for note in ["second", "third"] {
-        assert_eq!(queue.put(warning(note)), Put::Waits);
+        assert!(!queue.put(warning(note)));
     }
     assert_eq!(taken(&mut queue), "second");
     assert_eq!(posted(queue), ["third", "first"]);
@@ -190,7 +187,7 @@ fn no_event_waits_for_requests_while_half_of_the_queue_is_full() {
     let mut queue = EventQueue::default();
     for _ in 0..WAITING / 2 {
         assert_eq!(queue.wait_for_requests(), LONGEST_WAIT);
-        assert_eq!(queue.put(warning("")), Put::Waits);
+        assert!(!queue.put(warning("")));
     }
     assert_eq!(queue.wait_for_requests(), Duration::ZERO);
 }
