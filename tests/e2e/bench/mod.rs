@@ -97,6 +97,10 @@ async fn figures_of_a_cluster(scene: &Scene, extent: Extent) {
     for ips in growth::sizes(extent) {
         progress.begins(&format!("growth to {ips} IPs"));
         growth::grown(bench, *ips).await;
+        if *ips == 500 {
+            progress.begins("successor");
+            successor::successor(bench).await;
+        }
     }
     progress.begins("at rest");
     rest::at_rest(bench, extent).await;
@@ -122,8 +126,6 @@ async fn figures_of_a_cluster(scene: &Scene, extent: Extent) {
     failover::of_a_deployment(bench).await;
     progress.begins("webhook");
     review_load::webhook(bench, extent).await;
-    progress.begins("successor");
-    successor::successor(bench).await;
     progress.begins("the judge reads the histories");
     scene.judge().await;
     // The judge compares each call with the whole history, so the many thousand later calls are not judged.

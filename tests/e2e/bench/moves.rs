@@ -91,6 +91,7 @@ pub async fn in_sequence(bench: &mut Bench<'_>, crowd: &mut Crowd, buckets: Buck
     bench.told(&next, MOVES).await;
     bench.quiet().await;
     buckets.set(bench).await;
+    let memory = bench.memory();
     let mark = bench.mark().await;
     let begun = Instant::now();
     let all = (0_u32..).zip(crowd.ips.clone()).map(|(position, ip)| {
@@ -116,16 +117,17 @@ pub async fn in_sequence(bench: &mut Bench<'_>, crowd: &mut Crowd, buckets: Buck
         buckets.cost(&counted),
         took.as_secs_f64()
     );
-    buckets.report(
-        &Phase {
-            key: "sequence",
-            name: "256 moves, 100 a second",
-            what: "EC2 calls; time until the last pod is ready; median and longest from the deletion of the old pod to the record",
-            goal: "64 calls",
-        },
-        &counted,
-        &value,
-    );
+    let phase = Phase {
+        key: "sequence",
+        name: "256 moves, 100 a second",
+        what: "EC2 calls; time until the last pod is ready; median and longest from the deletion of the old pod to the record",
+        goal: "64 calls",
+    };
+    buckets.report(&phase, &counted, &value);
+    if buckets == Buckets::Full {
+        bench.quiet().await;
+        bench.memory_around("moves", phase.name, memory);
+    }
     let most = most_calls(took);
     expect(u128::from(executed) <= most, || {
         format!("{executed} calls for 256 moves in {took:.1?}: more than {most}")

@@ -49,7 +49,7 @@ pub async fn webhook(bench: &Bench<'_>, extent: Extent) {
         client: WebhookClient::at(bench.scene, null.address),
         requests: loads[0].requests.clone(),
     };
-    let mut null_medians = Vec::new();
+    let (mut null_medians, memory) = (Vec::new(), bench.memory());
     for load in [base].into_iter().chain(loads) {
         let size = load.requests[0].len() / 1000;
         for (position, connections) in [1, CONNECTIONS].into_iter().enumerate() {
@@ -88,6 +88,7 @@ pub async fn webhook(bench: &Bench<'_>, extent: Extent) {
             ));
         }
     }
+    bench.memory_around("webhook", "the load of the webhook", memory);
     let panics = bench
         .mooring
         .metric("mooring_webhook_panics_total", &[])

@@ -1,6 +1,7 @@
 //! The memory and the CPU time of the measured process.
 
 use super::cluster::Bench;
+use super::figures::Figure;
 
 impl Bench<'_> {
     /// The resident memory of the measured process, in MiB.
@@ -21,5 +22,15 @@ impl Bench<'_> {
         // Fields 14 and 15 of proc(5), in hundredths of a second.
         let ticks = |at: usize| fields[at].parse::<f64>().expect("a number");
         (ticks(11) + ticks(12)) / 100.0
+    }
+
+    /// Adds the memory before a load and after it as a figure.
+    pub fn memory_around(&self, key: &str, load: &str, before: f64) {
+        let after = self.memory();
+        Figure::new(
+            &format!("memory-{key}"),
+            &format!("memory before and after {load}"),
+        )
+        .is(format!("{before:.0} / {after:.0} MiB"));
     }
 }
