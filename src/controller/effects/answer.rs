@@ -72,7 +72,9 @@ impl Effects {
             Ok(PatchOutcome::Gone) => WriteOutcome::NotFound,
             Ok(PatchOutcome::Changed(object)) => {
                 self.metrics.reconcile_error("Conflict");
-                newer = self.changed(&write, &object);
+                if let Write::ReportUnreadable { .. } = write {
+                    newer = shown_ip(&object);
+                }
                 WriteOutcome::Conflict
             }
             Err(failure) => {
@@ -110,20 +112,6 @@ impl Effects {
                 .map(Written::Reservation),
             // The new object is reported by a separate fact.
             Write::Release(_) | Write::ReportUnreadable { .. } => None,
-        }
-    }
-
-    /// The present object after a conflict. The check has read it already, so it need not be read again.
-    fn changed(&self, write: &Write, object: &DynamicObject) -> Option<Fact> {
-        match write {
-            Write::Status { ip: name, .. }
-            | Write::AddFinalizer { ip: name, .. }
-            | Write::RemoveFinalizer { ip: name, .. }
-            | Write::DropTakeFrom { ip: name, .. } => self
-                .readable(read::ip(object))
-                .map(|ip| Fact::IpRead(name.clone(), Some(ip))),
-            Write::ReportUnreadable { .. } => shown_ip(object),
-            _ => None,
         }
     }
 
