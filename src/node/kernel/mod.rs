@@ -3,15 +3,16 @@
 mod conntrack;
 mod error;
 mod events;
+mod limit;
 mod nft;
 mod route;
 mod route_messages;
 
-use std::time::Duration;
-use std::{fmt, fs};
+use std::fs;
 
 pub use error::KernelError;
 pub use events::{Events, Part};
+use limit::in_time;
 
 use super::difference::Change;
 use super::settings::NodeSettings;
@@ -19,21 +20,6 @@ use super::state::KernelState;
 
 /// A UUID that the kernel makes at each start. It is the same in all namespaces of the node.
 const BOOT_ID: &str = "/proc/sys/kernel/random/boot_id";
-
-/// Time limit of a request to the kernel, which makes one change of a kind at a time.
-const LIMIT: Duration = Duration::from_secs(10);
-
-/// Runs a request to the kernel. `what` is its purpose.
-async fn in_time<T>(
-    what: &(dyn fmt::Display + Sync),
-    request: impl Future<Output = Result<T, KernelError>>,
-) -> Result<T, KernelError> {
-    let late = |_| KernelError::Late {
-        what: what.to_string(),
-        limit: LIMIT,
-    };
-    tokio::time::timeout(LIMIT, request).await.map_err(late)?
-}
 
 /// The present boot of this node, as its kubelet reports it too.
 ///
@@ -129,15 +115,7 @@ impl Kernel {
 mod tests {
     use mooring_plan::names::BootId;
 
-    use super::{boot_id, in_time};
-
-    #[tokio::test(start_paused = true)]
-    async fn a_request_that_the_kernel_does_not_answer_ends() {
-        let request = std::future::pending::<Result<(), _>>();
-        let error = in_time(&"reading rules", request).await.unwrap_err();
-        let said = "reading rules: no answer of the kernel within 10 s";
-        assert_eq!(error.to_string(), said);
-    }
+    use super::boot_id;
 
     #[test]
     fn the_boot_of_a_node_is_the_same_until_it_is_rebooted() {

@@ -11,8 +11,8 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use super::LIMIT;
 use super::error::KernelError;
+use super::limit::LIMIT;
 use crate::node::settings::{NodeSettings, TABLE};
 use crate::node::table::Table;
 

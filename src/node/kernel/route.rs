@@ -12,7 +12,7 @@ use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use rtnetlink::{Handle, RouteMessageBuilder};
 
 use super::error::KernelError;
-use super::in_time;
+use super::limit::in_time;
 use super::route_messages::{
     address_message, read_address, read_link, read_route, reverse_path_message, route_message,
 };
