@@ -158,8 +158,8 @@ fn a_denied_question_that_is_needed_no_more_does_not_make_the_block_unusable() {
     }
 }
 
-/// An empty list of another account was asked about. Then EC2 denies the inventories: DescribeSubnets is not needed any
-/// more.
+/// An empty list of another account was asked about. Then EC2 denies the inventories: `DescribeSubnets` is not needed
+/// any more.
 #[test]
 fn a_failed_question_that_is_needed_no_more_does_not_hide_the_action_that_is_denied_now() {
     for outcome in [Outcome::SubnetNotFound, Outcome::Denied] {
