@@ -46,10 +46,9 @@ pub fn validate_ipblock(change: &Change<IpBlock>, snapshot: &Snapshot) -> Verdic
 /// undone: another block may contain the addresses before it is reverted, and IPs may be in a block that overlaps.
 pub(super) fn is_irrevocable(change: &Change<IpBlock>) -> bool {
     match change {
-        Change::Create(_) => true,
+        Change::Create(_) | Change::Delete(_) => true,
         Change::Update { new, .. } if new.is_being_deleted() => false,
         Change::Update { old, new } => old.spec.range().ok() != new.spec.range().ok(),
-        Change::Delete(_) => true,
     }
 }
 
