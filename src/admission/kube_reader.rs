@@ -180,7 +180,8 @@ impl KubeReader {
             };
             (!gone).then_some(parent)
         };
-        in_time(owner).await
+        // Boxed, because it contains two reads.
+        in_time(owner.boxed()).await
     }
 
     /// Reads the parent of the `IPAddress` of the address. None if there is none, or if it cannot be read in time.
