@@ -4,7 +4,7 @@
 use alloc::format;
 
 use super::conditions::{Attachment, Trouble, build};
-use super::recorded::on_another_machine;
+use super::recorded::other_machine;
 use super::refused::{give_up, refused_for_good};
 use super::reserve::Unreserved;
 use super::trouble::{call_or_report, first_do, foreign, previous_full, unseen};
@@ -79,7 +79,7 @@ fn to_place(
         return unseen(world, reserved, notices);
     }
     // The place does not exist any more: no Record and no call of EC2 for it.
-    if on_another_machine(world, holder, target) || !there(world, target) {
+    if other_machine(world, holder, target).is_some() || !there(world, target) {
         return elsewhere(world, claim, holder, target, notices);
     }
     match &location.on {
@@ -173,10 +173,7 @@ pub(crate) fn elsewhere(
 
 /// The Node of the holder has no place for the address.
 fn no_place(world: &World<'_>, holder: &Pod, target: &Target) -> Trouble {
-    let node = holder.node.as_ref();
-    let seen = node.and_then(|name| world.facts.nodes.get(name));
-    let instance = seen.and_then(|seen| seen.node.instance.as_ref());
-    let what = match instance.filter(|_| on_another_machine(world, holder, target)) {
+    let what = match other_machine(world, holder, target) {
         Some(now) => format!(
             "node {} is instance {now} now, which has no usable interface",
             target.node

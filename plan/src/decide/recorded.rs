@@ -10,6 +10,7 @@ use super::trouble::{foreign, no_block, previous_full, unseen, unserved};
 use super::unclaimed::announce;
 use super::world::on_pod;
 use super::{Next, Notices, World};
+use crate::names::InstanceId;
 use crate::objects::{Claim, Pod, Target};
 use crate::reason::Reason;
 
@@ -192,18 +193,19 @@ fn succeed_or_detach(world: &World<'_>, claim: &Claim, notices: &mut Notices) ->
     super::detaching::begin(world, claim, notices)
 }
 
-/// True if the Node of the holder is a different machine from the one in the claim. A holder that is being deleted is
+/// The machine that the Node of the holder is now, if it is not the one in the claim. A holder that is being deleted is
 /// handled by failover.
-pub(crate) fn on_another_machine(world: &World<'_>, holder: &Pod, target: &Target) -> bool {
-    let node = holder
-        .node
-        .as_ref()
-        .and_then(|name| world.facts.nodes.get(name));
-    holder.deleting.is_none()
-        && node.is_some_and(|seen| {
-            seen.node.instance.is_some()
-                && seen.node.instance.as_ref() != Some(&target.place.instance)
-        })
+pub(crate) fn other_machine<'a>(
+    world: &World<'a>,
+    holder: &Pod,
+    target: &Target,
+) -> Option<&'a InstanceId> {
+    if holder.deleting.is_some() {
+        return None;
+    }
+    let seen = world.facts.nodes.get(holder.node.as_ref()?)?;
+    let machine = seen.node.instance.as_ref()?;
+    (machine != &target.place.instance).then_some(machine)
 }
 
 /// Repairs drift: two agreeing inventories show the address elsewhere, nowhere, or its ENI on another instance; or the
@@ -220,7 +222,7 @@ fn drifted(
         .node
         .as_ref()
         .and_then(|name| world.facts.nodes.get(name));
-    let other_machine = on_another_machine(world, holder, target);
+    let other_machine = other_machine(world, holder, target).is_some();
     let displaced = location.agreed()
         && (location.on.as_ref() != Some(&target.place.interface)
             || world.kept_by(address, &target.place.interface)
