@@ -1,7 +1,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::Mutex;
 use std::{fs, thread};
 
@@ -14,12 +14,7 @@ pub fn an_unreadable_kernel_is_reported(backend: Backend) {
     let world = World::new(backend);
     let (node, _) = one_pod(&world);
     let nft = FakeNft::new(&world, "[ -e $0.broken ]");
-    let mut part = Part(
-        nft.node_part(&world)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap(),
-    );
+    let mut part = nft.node_part(&world);
     let said = Mutex::new(String::new());
     let lines = BufReader::new(part.0.stdout.take().unwrap()).lines();
     thread::scope(|scope| {
@@ -54,12 +49,7 @@ pub fn without_its_table_an_address_is_not_added(backend: Backend) {
     let (node, _) = one_pod(&world);
     world.assign(Y, "a");
     let nft = FakeNft::new(&world, "case \"$*\" in *--file*) ;; *) false ;; esac");
-    let mut part = Part(
-        nft.node_part(&world)
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap(),
-    );
+    let mut part = nft.node_part(&world);
     let lines = BufReader::new(part.0.stdout.take().unwrap()).lines();
     let mut reports = lines.map_while(Result::ok);
     assert!(reports.any(|line| line.contains("out of memory")));
@@ -87,12 +77,12 @@ impl FakeNft {
         Self(folder)
     }
 
-    /// The command that runs a node part with this `nft`.
-    fn node_part(&self, world: &World) -> Command {
+    /// Starts a node part with this `nft`.
+    fn node_part(&self, world: &World) -> Part {
         let path = std::env::var("PATH").unwrap();
         let mut command = node_part(world);
         command.env("PATH", format!("{}:{path}", self.0.display()));
-        command
+        Part(command.stdout(Stdio::piped()).spawn().unwrap())
     }
 }
 

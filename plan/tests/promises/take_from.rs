@@ -197,11 +197,8 @@ fn an_address_that_was_just_moved_by_hand_is_told_with_what_would_let_mooring_ta
     );
 }
 
-#[test]
-fn an_annotation_for_the_address_of_an_edit_stays_until_the_edit_has_used_it() {
-    let mut world = attached();
-    world.cloud.put_manually(address(5), Some(&interface(1)));
-    world.run(MINUTES);
+/// The IP asks for another address, and names the interface that has it.
+fn edited_with_take_from(world: &mut Paced) {
     world.kube.change_ip(&ip(0), None, |ip| {
         let mut desired = ip.desired.clone().unwrap();
         desired.address = Some(address(5));
@@ -211,6 +208,14 @@ fn an_annotation_for_the_address_of_an_edit_stays_until_the_edit_has_used_it() {
     });
     world.watches_show();
     world.run(MINUTES);
+}
+
+#[test]
+fn an_annotation_for_the_address_of_an_edit_stays_until_the_edit_has_used_it() {
+    let mut world = attached();
+    world.cloud.put_manually(address(5), Some(&interface(1)));
+    world.run(MINUTES);
+    edited_with_take_from(&mut world);
     assert_eq!(world.cloud.holder_of(address(5)), Some(interface(0)));
     assert_eq!(unused(&world), Vec::<&Notice>::new());
     assert!(!is_annotated(&world));
@@ -224,15 +229,7 @@ fn an_annotation_for_the_address_of_an_edit_without_a_pod_stays() {
     world.kube.bump();
     world.kube.reservations.insert(address(5), other);
     world.cloud.put_manually(address(5), Some(&interface(1)));
-    world.kube.change_ip(&ip(0), None, |ip| {
-        let mut desired = ip.desired.clone().unwrap();
-        desired.address = Some(address(5));
-        ip.desired = Ok(desired);
-        ip.generation += 1;
-        ip.take_from = Some(interface(1));
-    });
-    world.watches_show();
-    world.run(MINUTES);
+    edited_with_take_from(&mut world);
     assert_eq!(unused(&world), Vec::<&Notice>::new());
     assert!(is_annotated(&world));
 }
