@@ -190,7 +190,7 @@ pub fn difference(desired: &Desired, kernel: &KernelState, settings: &NodeSettin
                 | Change::AddAddress(_)
         )
     });
-    if (reprogrammed || completed) && !expected.is_empty() {
+    if (reprogrammed || completed || kernel.uncorrected) && !expected.is_empty() {
         changes.push(Change::ForgetConnections(expected));
     }
     changes.extend(open);

@@ -21,6 +21,7 @@ pub mod probe;
 mod probe_rules;
 pub mod read;
 pub mod reconcile;
+pub mod reconcile_loop;
 pub mod report;
 mod routing;
 pub mod ruleset;

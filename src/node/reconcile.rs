@@ -1,14 +1,12 @@
 //! Reconciles the kernel with the desired state.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use tokio::sync::watch;
-use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout_at};
 
-use super::desired::{Desired, Endpoint, Report, State, desired, unreadable};
+use super::desired::{Desired, Endpoint, Report, State, desired};
 use super::difference::{Change, difference};
-use super::kernel::{Events, Kernel, KernelError, Part};
+use super::kernel::{Kernel, KernelError, Part};
 use super::objects::Objects;
 use super::probe::{self, Order, Orders};
 use super::settings::NodeSettings;
@@ -17,14 +15,6 @@ use super::state::{KernelState, Selector};
 use super::undone::{depends_on, is_of_table, undone};
 use crate::telemetry::chain;
 
-/// Interval of the full comparison that is made without any event.
-const RESYNC: Duration = Duration::from_secs(30);
-/// How long further events are collected after a first one: one command causes several events.
-const SETTLE: Duration = Duration::from_millis(10);
-/// Wait before a retry after a failure.
-const RETRY: Duration = Duration::from_secs(1);
-/// Number of failed reads of the kernel in a row from which on nothing is known about any address.
-const UNREADABLE: u32 = 3;
 /// One change can make another one necessary. If more rounds are needed, another program undoes the changes.
 const ROUNDS: usize = 4;
 
@@ -49,6 +39,7 @@ pub struct Reconciler {
     shown: Option<KernelState>,
     /// What was known before a failed read. Only what the table stores is used of it.
     unread: Option<KernelState>,
+    uncorrected: bool,
     orders: watch::Sender<Orders>,
 }
 
@@ -63,6 +54,7 @@ impl Reconciler {
             settings,
             shown: None,
             unread: None,
+            uncorrected: false,
             orders: watch::channel(Orders::new()).0,
         })
     }
@@ -107,6 +99,7 @@ impl Reconciler {
         if let (Some(before), true) = (before, shown.table.is_none()) {
             shown.keep_stored(&before);
         }
+        shown.uncorrected = self.uncorrected;
         let desired = desired(objects, &shown, &self.settings);
         let changes = difference(&desired, &shown, &self.settings);
         if !desired.enabled && changes.is_empty() {
@@ -151,6 +144,8 @@ impl Reconciler {
                     Err(error) => refused.push((change, error)),
                 }
             }
+            let is_correction = |(change, _): &_| matches!(change, Change::ForgetConnections(_));
+            self.uncorrected = refused.iter().any(is_correction);
             (changes, desired) = self.compare(objects, Part::All).await?;
         }
         refused.extend(undone(changes, &refused));
@@ -230,78 +225,4 @@ impl Reconciler {
         }
         reports
     }
-}
-
-/// Reconciles the kernel until the sender of the objects is dropped. Sends the reports to `reports`. While there are no
-/// objects, nothing is known, and the kernel is not changed.
-///
-/// # Errors
-/// The kernel notifications cannot be subscribed to.
-pub async fn run(
-    mut reconciler: Reconciler,
-    mut events: Events,
-    mut objects: watch::Receiver<Option<Objects>>,
-    reports: watch::Sender<Reports>,
-) -> Result<(), KernelError> {
-    let mut resync = interval(RESYNC);
-    resync.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let (mut retry, mut failures) = (None::<Instant>, 0_u32);
-    loop {
-        let part = tokio::select! {
-            changed = objects.changed() => match changed {
-                // The stored table is still valid: each change of it would have caused an event.
-                Ok(()) => Part::Routes,
-                Err(_) => return Ok(()),
-            },
-            part = events.next() => settle(&mut events, part).await,
-            _ = resync.tick() => Part::All,
-            () = sleep_until(retry.unwrap_or_else(Instant::now)), if retry.is_some() => Part::All,
-        };
-        let Some(wanted) = objects.borrow_and_update().clone() else {
-            continue;
-        };
-        let reported;
-        (reported, retry) = match reconciler.reconcile(&wanted, part).await {
-            Ok(outcome) => {
-                failures = 0;
-                for error in &outcome.errors {
-                    tracing::warn!(error = chain(error), "the kernel refused a change");
-                }
-                for change in &outcome.changes {
-                    tracing::info!(%change, "changed the kernel");
-                }
-                let retry = (!outcome.errors.is_empty()).then(|| Instant::now() + RETRY);
-                (Some(outcome.reports), retry)
-            }
-            Err(error) => {
-                let reason = chain(&error);
-                tracing::warn!(error = reason, "the kernel cannot be compared");
-                failures = failures.saturating_add(1);
-                // One failure can be an accident of one run of `nft`: the last reports stay.
-                let lasts = failures >= UNREADABLE;
-                let reported = lasts.then(|| unreadable(&wanted, &reason));
-                (reported, Some(Instant::now() + RETRY))
-            }
-        };
-        let Some(reported) = reported else { continue };
-        reports.send_if_modified(|before| {
-            let differs = *before != reported;
-            *before = reported;
-            differs
-        });
-    }
-}
-
-async fn settle(events: &mut Events, first: Part) -> Part {
-    let end = Instant::now() + SETTLE;
-    let mut changed = first;
-    // Check the clock: if events are always ready, `timeout_at` never reports that the time is over.
-    while Instant::now() < end {
-        match timeout_at(end, events.next()).await {
-            Ok(next) if next != changed => changed = Part::All,
-            Ok(_) => {}
-            Err(_) => break,
-        }
-    }
-    changed
 }

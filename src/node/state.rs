@@ -53,6 +53,8 @@ pub struct KernelState {
     pub marks: BTreeMap<Mac, u32>,
     /// The static addresses that the table translates, with the names of their interfaces. Kept like `reverse_path`.
     pub programmed: BTreeSet<(String, Ipv4Addr)>,
+    /// Whether the kernel refused to correct connections in the reconciliation before. No read shows this.
+    pub uncorrected: bool,
 }
 
 /// A network interface.

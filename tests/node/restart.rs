@@ -2,7 +2,8 @@ use std::io::{Read as _, Write as _};
 use std::process::{Command, ExitCode, Stdio};
 
 use mooring::node::kernel::Events;
-use mooring::node::reconcile::{Reconciler, Reports, run};
+use mooring::node::reconcile::{Reconciler, Reports};
+use mooring::node::reconcile_loop::run;
 use mooring::node::settings::NodeSettings;
 use tokio::sync::watch;
 

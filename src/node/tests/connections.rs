@@ -156,3 +156,17 @@ fn connections_are_corrected_when_a_rule_a_route_or_an_address_was_away() {
     kernel.addresses.retain(|local| !local.ours);
     assert!(forgets(&kernel));
 }
+
+#[test]
+fn a_refused_correction_of_connections_is_made_again() {
+    let mut kernel = kernel();
+    let host = with(objects(), 1, 1, true);
+    settle(&host, &mut kernel);
+    assert_eq!(changes(&host, &kernel), []);
+    kernel.uncorrected = true;
+    let needed = changes(&host, &kernel);
+    assert!(
+        matches!(needed.as_slice(), [Change::ForgetConnections(_)]),
+        "{needed:?}"
+    );
+}
