@@ -57,6 +57,11 @@ pub(super) fn original_destination() -> Value {
     json!({ "ct": { "key": "ip daddr", "dir": "original" } })
 }
 
+/// Whether the route back to the source is the interface of arrival.
+pub(super) fn way_back() -> Value {
+    json!({ "fib": { "result": "oif", "flags": ["saddr", "iif"] } })
+}
+
 /// `left` equals `right`.
 pub(super) fn equal(left: &Value, right: &Value) -> Value {
     json!({ "match": { "op": "==", "left": left, "right": right } })

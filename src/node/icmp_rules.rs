@@ -13,7 +13,7 @@ use super::table::{Chain, Hook, Set, Table};
 const IPPROTO_ICMP: u32 = 1;
 
 /// Set: the addresses of the pods that have static addresses.
-const PODS: &str = "pods";
+pub(super) const PODS: &str = "pods";
 
 /// Adds the rules. An error that is sent to a pod takes the way of the CNI.
 pub(super) fn add(

@@ -13,7 +13,7 @@ use super::desired::{Address, Desired, Endpoint};
 use super::destinations::{Destinations, Names};
 use super::expressions::{
     concat, ct_new, ct_translated, equal, in_set, ip_field, leaving_by, map, masked, network,
-    not_equal, original_destination,
+    not_equal, original_destination, way_back,
 };
 use super::icmp_rules;
 use super::objects::Mac;
@@ -119,8 +119,15 @@ fn base_chains(table: &mut Table, settings: &NodeSettings) {
     };
     let (daddr, saddr) = (ip_field("daddr"), ip_field("saddr"));
     let to_pod = json!([{ "dnat": { "addr": { "map": { "key": daddr, "data": map(TO_POD) } } } }]);
-    // Most packets belong to a connection that has a mark already. For them the first rule is the last one.
+    // Most packets belong to a connection that has a mark already. For them this rule is the last one.
     let restore = json!([{ "vmap": { "key": masked("ct", mask), "data": "@restore" } }]);
+    // Another pod must not send within a connection of the pod either.
+    let foreign = json!([
+        not_equal(&masked("ct", mask), &json!(0)),
+        equal(&saddr, &json!(map(icmp_rules::PODS))),
+        equal(&way_back(), &json!(false)),
+        { "drop": null },
+    ]);
     let arrived = json!({ "concat": [{ "meta": { "key": "iifname" } }, original_destination()] });
     let arrive = json!([
         ct_new(),
@@ -149,7 +156,7 @@ fn base_chains(table: &mut Table, settings: &NodeSettings) {
     chain(
         "connections",
         Hook::new("filter", "prerouting", -85),
-        vec![restore, arrive, leave],
+        vec![foreign, restore, arrive, leave],
     );
     let guard = json!([{ "vmap": { "key": saddr, "data": "@guarded" } }]);
     chain("guard", Hook::new("filter", "forward", -10), vec![guard]);
@@ -187,8 +194,8 @@ fn destination_chains(table: &mut Table, one: &Placed<'_>, settings: &NodeSettin
         json!([in_set(&format!("internal_{name}")), { "return": null }]),
         json!([
             in_set(&format!("routes_{name}")),
-            // The route back to the source is the interface of arrival: another pod cannot use the address of this one.
-            equal(&json!({ "fib": { "result": "oif", "flags": ["saddr", "iif"] } }), &json!(true)),
+            // Another pod cannot use the address of this one.
+            equal(&way_back(), &json!(true)),
             { "goto": { "target": format!("mark_{slot}") } },
         ]),
     ];

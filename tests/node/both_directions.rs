@@ -40,6 +40,28 @@ pub fn a_pod_accepts_and_opens_connections_with_its_address(backend: Backend) {
         count().contains(&node.primary()).then_some(())
     });
     assert!(!count().contains(X), "{}", count());
+
+    // Nor does it within a connection of the pod.
+    let within = |from: &'static str| {
+        world
+            .spawn(from, move || {
+                let socket = std::net::UdpSocket::bind(("10.77.0.20", 7777)).unwrap();
+                socket.send_to(b"a packet", (PARTNER, 9999)).unwrap();
+            })
+            .join()
+            .unwrap();
+    };
+    within("client");
+    mooring_cluster::network::eventually("the packet of the pod arrives", count, || {
+        count().contains(X).then_some(())
+    });
+    world.run("partner", "nft flush set ip count spoofed");
+    within("other");
+    send("10.77.0.21");
+    mooring_cluster::network::eventually("a packet arrives", count, || {
+        count().contains(&node.primary()).then_some(())
+    });
+    assert!(!count().contains(X), "{}", count());
     world.run("other", "ip addr del 10.77.0.20/32 dev lo");
 
     // The other pod sends as before, with the address of the node, which the partner refuses.
