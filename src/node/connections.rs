@@ -9,8 +9,7 @@ use super::destinations::Destinations;
 use super::objects::Mac;
 use super::ruleset::TO_POD;
 use super::settings::NodeSettings;
-use super::state::{AS_ADDRESS, HOST};
-use super::table::Table;
+use super::state::{AS_ADDRESS, HOST, KernelState};
 
 /// One conntrack entry (IPv4): only its addresses and its mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,12 +74,12 @@ struct Sender {
 }
 
 impl Expected {
-    /// The conditions that apply after `desired` replaces `before`.
+    /// The conditions that apply after `desired` replaces what the kernel shows.
     #[must_use]
     pub fn new(
         desired: &Desired,
         slots: &BTreeMap<Mac, u32>,
-        before: Option<&Table>,
+        before: &KernelState,
         settings: &NodeSettings,
     ) -> Self {
         let mut expected = Self {
@@ -110,15 +109,23 @@ impl Expected {
         let addresses = &expected.addresses;
         let text = |value: &serde_json::Value| value.as_str().and_then(|text| text.parse().ok());
         expected.gone = before
-            .into_iter()
+            .table
+            .iter()
             .flat_map(|table| {
                 let keys = table.pairs(TO_POD).map(|(key, _)| key);
                 let values = [AS_ADDRESS, HOST].map(|map| table.pairs(map).map(|(_, value)| value));
                 keys.chain(values.into_iter().flatten()).filter_map(text)
             })
+            .chain(before.uncorrected.iter().flatten().copied())
             .filter(|address| !addresses.contains_key(address))
             .collect();
         expected
+    }
+
+    /// Static addresses that were programmed before and are not programmed any more.
+    #[must_use]
+    pub const fn gone(&self) -> &BTreeSet<Ipv4Addr> {
+        &self.gone
     }
 
     /// Whether no connection can contradict these conditions, so that conntrack need not be read.

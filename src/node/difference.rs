@@ -152,7 +152,7 @@ pub fn difference(desired: &Desired, kernel: &KernelState, settings: &NodeSettin
             .copied()
             .map(Change::RemoveAddress),
     );
-    let expected = Expected::new(desired, &slots, kernel.table.as_ref(), settings);
+    let expected = Expected::new(desired, &slots, kernel, settings);
     let replaced = table.filter(|table| Some(table) != kernel.table.as_ref());
     let reprogrammed = replaced.is_some();
     let mut open = None;
@@ -190,7 +190,7 @@ pub fn difference(desired: &Desired, kernel: &KernelState, settings: &NodeSettin
                 | Change::AddAddress(_)
         )
     });
-    if (reprogrammed || completed || kernel.uncorrected) && !expected.is_empty() {
+    if (reprogrammed || completed || kernel.uncorrected.is_some()) && !expected.is_empty() {
         changes.push(Change::ForgetConnections(expected));
     }
     changes.extend(open);

@@ -1,6 +1,7 @@
 //! Reconciles the kernel with the desired state.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv4Addr;
 
 use tokio::sync::watch;
 
@@ -39,7 +40,7 @@ pub struct Reconciler {
     shown: Option<KernelState>,
     /// What was known before a failed read. Only what the table stores is used of it.
     unread: Option<KernelState>,
-    uncorrected: bool,
+    uncorrected: Option<BTreeSet<Ipv4Addr>>,
     orders: watch::Sender<Orders>,
 }
 
@@ -54,7 +55,7 @@ impl Reconciler {
             settings,
             shown: None,
             unread: None,
-            uncorrected: false,
+            uncorrected: None,
             orders: watch::channel(Orders::new()).0,
         })
     }
@@ -99,7 +100,7 @@ impl Reconciler {
         if let (Some(before), true) = (before, shown.table.is_none()) {
             shown.keep_stored(&before);
         }
-        shown.uncorrected = self.uncorrected;
+        shown.uncorrected.clone_from(&self.uncorrected);
         let desired = desired(objects, &shown, &self.settings);
         let changes = difference(&desired, &shown, &self.settings);
         if !desired.enabled && changes.is_empty() {
@@ -139,13 +140,15 @@ impl Reconciler {
                 if depends_on(&change, &refused) {
                     continue;
                 }
-                match self.kernel.apply(&change).await {
+                let done = self.kernel.apply(&change).await;
+                if let Change::ForgetConnections(expected) = &change {
+                    self.uncorrected = done.is_err().then(|| expected.gone().clone());
+                }
+                match done {
                     Ok(()) => made.push(change),
                     Err(error) => refused.push((change, error)),
                 }
             }
-            let is_correction = |(change, _): &_| matches!(change, Change::ForgetConnections(_));
-            self.uncorrected = refused.iter().any(is_correction);
             (changes, desired) = self.compare(objects, Part::All).await?;
         }
         refused.extend(undone(changes, &refused));

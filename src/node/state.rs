@@ -25,6 +25,10 @@ pub const HOST: &str = "host";
 /// The host interface that every Cilium agent creates (`defaults.HostDevice` of cilium/cilium).
 const CILIUM: &str = "cilium_host";
 
+/// The host interface that Calico creates for its BPF data plane, unless all Services are translated at `connect`
+/// (`dataplanedefs.BPFInDev` of projectcalico/calico).
+const CALICO_BPF: &str = "bpfin.cali";
+
 /// The state of the kernel at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelState {
@@ -36,8 +40,9 @@ pub struct KernelState {
     pub addresses: BTreeSet<LocalAddress>,
     /// Rules of Mooring.
     pub rules: BTreeSet<Rule>,
-    /// Addresses of pods whose packets follow a rule of another program before those of Mooring: it selects what comes
-    /// from the interface of the pod, as the AWS VPC CNI does for security groups of pods in the mode `strict`.
+    /// Addresses of pods whose packets follow a rule of another program before those of Mooring. It selects what comes
+    /// from the interface of the pod, as the AWS VPC CNI does for security groups of pods in the mode `strict`, or what
+    /// has the address of the pod as its source, as Cilium does in ENI mode.
     pub diverted: BTreeSet<Ipv4Addr>,
     /// Addresses for which another program made a route of their own (/32), as CNIs do for the pods of the node. They
     /// are read only where Cilium runs.
@@ -53,8 +58,8 @@ pub struct KernelState {
     pub marks: BTreeMap<Mac, u32>,
     /// The static addresses that the table translates, with the names of their interfaces. Kept like `reverse_path`.
     pub programmed: BTreeSet<(String, Ipv4Addr)>,
-    /// Whether the kernel refused to correct connections in the reconciliation before. No read shows this.
-    pub uncorrected: bool,
+    /// The kernel refused to correct connections before, those of these addresses among them. No read shows this.
+    pub uncorrected: Option<BTreeSet<Ipv4Addr>>,
 }
 
 /// A network interface.
@@ -243,6 +248,12 @@ impl KernelState {
     #[must_use]
     pub fn has_cilium(&self) -> bool {
         self.links.values().any(|link| link.name == CILIUM)
+    }
+
+    /// Whether Calico's BPF programs pass the packets of the pods of the node.
+    #[must_use]
+    pub fn has_calico_bpf(&self) -> bool {
+        self.links.values().any(|link| link.name == CALICO_BPF)
     }
 
     /// Whether another program gave the interface an address.

@@ -48,7 +48,7 @@ fn correction(
     let slots = slots(&desired, kernel, &settings);
     let mark = settings.mark(slot) | FOREIGN;
     let connection = Connection { mark, ..of };
-    Expected::new(&desired, &slots, kernel.table.as_ref(), &settings).correction(&connection)
+    Expected::new(&desired, &slots, kernel, &settings).correction(&connection)
 }
 
 fn present(slot: u32) -> Correction {
@@ -163,10 +163,16 @@ fn a_refused_correction_of_connections_is_made_again() {
     let host = with(objects(), 1, 1, true);
     settle(&host, &mut kernel);
     assert_eq!(changes(&host, &kernel), []);
-    kernel.uncorrected = true;
+    // An address that had left is not in the table any more.
+    let left = Ipv4Addr::new(203, 0, 113, 12);
+    kernel.uncorrected = Some([left].into());
     let needed = changes(&host, &kernel);
-    assert!(
-        matches!(needed.as_slice(), [Change::ForgetConnections(_)]),
-        "{needed:?}"
-    );
+    let [Change::ForgetConnections(expected)] = needed.as_slice() else {
+        panic!("{needed:?}")
+    };
+    let inbound = Connection {
+        destination: left,
+        ..INBOUND
+    };
+    assert_eq!(expected.correction(&inbound), Some(Correction::Forget));
 }

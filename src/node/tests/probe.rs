@@ -94,7 +94,7 @@ fn connections_of_the_probe_are_kept_and_others_from_the_address_are_forgotten()
             reply_destination: ADDRESS,
             mark,
         };
-        Expected::new(&desired, &slots, None, &settings)
+        Expected::new(&desired, &slots, &KernelState::default(), &settings)
             .correction(&connection)
             .is_some()
     };
