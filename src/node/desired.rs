@@ -13,7 +13,7 @@ use super::link_checks::{check, check_reverse_path};
 use super::objects::{Claim, Ip, NodeBlock, NodeSpec, Objects, Pod, Route};
 pub use super::obstacle::State;
 use super::obstacle::{
-    Obstacle, bypassed, diverted, failed, no_slot, only_ipv6, waiting, without_route,
+    Obstacle, bypassed, calico_bpf, diverted, failed, no_slot, only_ipv6, waiting, without_route,
 };
 use super::settings::NodeSettings;
 use super::state::KernelState;
@@ -208,6 +208,9 @@ fn is_supported(
     };
     if bypass {
         return Err(bypassed(&pod.name));
+    }
+    if kernel.has_calico_bpf() {
+        return Err(calico_bpf(&pod.name));
     }
     if pod.has_only_ipv6() {
         return Err(only_ipv6(&pod.name));

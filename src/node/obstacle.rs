@@ -39,14 +39,15 @@ pub(super) fn no_slot(slots: usize) -> Obstacle {
     ))
 }
 
-/// The rules of the AWS VPC CNI take the packets of the pod.
+/// A rule of another program takes the packets of the pod: of the AWS VPC CNI, or of Cilium in ENI mode.
 pub(super) fn diverted(pod: &str) -> Obstacle {
     Obstacle {
         state: State::Unsupported,
         message: format!(
             "a rule (ip rule) of another program takes all packets of the pod {pod} before those of Mooring: if the pod \
              has a security group (AWS VPC CNI), set POD_SECURITY_GROUP_ENFORCING_MODE=standard for aws-node and \
-             create the pod again, or use a pod without a SecurityGroupPolicy"
+             create the pod again, or use a pod without a SecurityGroupPolicy; with Cilium in ENI mode, set \
+             --rule-priority=105 for mooring node"
         ),
     }
 }
@@ -70,6 +71,17 @@ pub(super) fn bypassed(pod: &str) -> Obstacle {
             "Cilium's BPF host routing bypasses netfilter, so the address cannot be programmed for the pod {pod}: use \
              hostNetwork, or set bpf.hostLegacyRouting=true and endpointRoutes.enabled=true for Cilium, and \
              --cilium-legacy-routing and --mark-mask for mooring node"
+        ),
+    }
+}
+
+/// The packets of the pod do not pass netfilter.
+pub(super) fn calico_bpf(pod: &str) -> Obstacle {
+    Obstacle {
+        state: State::Unsupported,
+        message: format!(
+            "Calico's BPF data plane bypasses netfilter, so the address cannot be programmed for the pod {pod}: use \
+             hostNetwork, or another data plane of Calico (linuxDataplane: Iptables or Nftables)"
         ),
     }
 }

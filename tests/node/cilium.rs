@@ -69,3 +69,37 @@ pub fn only_host_network_works_where_cilium_bypasses_netfilter(backend: Backend)
     assert_eq!(pod(), Some(X.to_owned()), "with a route of its own");
     world.expect_sources(&[X, Y]);
 }
+
+/// Cilium in ENI mode has a rule for what each pod sends. Before the rules of Mooring, it takes the packets, and this is
+/// reported with the flag that puts the rules of Mooring first. With the flag the address works.
+pub fn rules_of_cilium_in_eni_mode_are_reported_or_come_later(backend: Backend) {
+    let world = World::new(backend);
+    let (node, objects) = one_pod(&world);
+    // As Cilium has them: the local table at 100, the pod as a destination at 20 and as a source at 111.
+    node.run(
+        "ip link add cilium_host type veth peer name cilium_net
+         ip rule add pref 100 lookup local
+         ip rule del pref 0
+         ip rule del pref 512 to 10.77.0.20 lookup main
+         ip rule add pref 20 to 10.77.0.20 lookup main
+         ip rule add pref 111 from 10.77.0.20 lookup 11
+         ip route add default via 10.77.0.1 dev eth0 table 11",
+    );
+    let with_priority = |priority| {
+        let settings = NodeSettings::new(0x0000_3000, priority, 10_600).unwrap();
+        let settings = settings.with_cilium_legacy_routing(true).unwrap();
+        node.reconcile_with(settings, &objects).reports["one"].clone()
+    };
+    let report = with_priority(600);
+    assert_eq!(report.state, State::Unsupported, "{}", report.message);
+    let hint = "--rule-priority=105";
+    assert!(report.message.contains(hint), "{}", report.message);
+    assert!(world.ask("client", Protocol::Tcp, PARTNER).is_err());
+
+    assert_eq!(with_priority(105).state, State::Programmed);
+    for protocol in [Protocol::Tcp, Protocol::Udp] {
+        assert_eq!(world.ask("client", protocol, PARTNER), Ok(X.to_owned()));
+        assert_eq!(world.ask("partner", protocol, X), Ok(PARTNER.to_owned()));
+    }
+    world.expect_sources(&[X]);
+}

@@ -12,6 +12,7 @@
 
 mod both_directions;
 mod branch;
+mod calico_bpf;
 mod cilium;
 mod cleanup;
 mod closed;
@@ -99,6 +100,14 @@ const PROMISES: &[(&str, Promise)] = &[
     (
         "too_large",
         too_large::the_sender_of_a_packet_that_is_too_large_is_told,
+    ),
+    (
+        "cilium_eni",
+        cilium::rules_of_cilium_in_eni_mode_are_reported_or_come_later,
+    ),
+    (
+        "calico_bpf",
+        calico_bpf::the_bpf_data_plane_of_calico_is_reported,
     ),
     (
         "branch",

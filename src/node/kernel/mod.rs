@@ -1,6 +1,7 @@
 //! Reads and changes the kernel of the present network namespace.
 
 mod conntrack;
+mod diverting;
 mod error;
 mod events;
 mod limit;

@@ -11,6 +11,7 @@ use netlink_packet_route::route::{RouteProtocol, RouteType};
 use netlink_packet_route::rule::{RuleAction, RuleAttribute, RuleMessage};
 use rtnetlink::{Handle, RouteMessageBuilder};
 
+use super::diverting::{Diverting, read_diverting};
 use super::error::KernelError;
 use super::limit::in_time;
 use super::route_messages::{
@@ -74,7 +75,15 @@ impl Routing {
         let mut rules = self.handle.rule().get(rtnetlink::IpVersion::V4).execute();
         let mut diverting = BTreeSet::new();
         while let Some(message) = rules.try_next().await.map_err(reading("rules"))? {
-            diverting.extend(self.read_diverting(&message));
+            match read_diverting(&message, self.settings.rule_priority()) {
+                Some(Diverting::Interface { table, name }) => {
+                    diverting.insert((table, name));
+                }
+                Some(Diverting::Source(pod)) => {
+                    state.diverted.insert(pod);
+                }
+                None => {}
+            }
             state.rules.extend(self.read_rule(&message));
         }
         let cilium = state.has_cilium();
@@ -132,28 +141,6 @@ impl Routing {
             _ => return None,
         };
         (ours && priority == self.priority(selector)).then_some(Rule { selector, table })
-    }
-
-    /// Table and interface of a rule that comes before those of Mooring for all packets from an interface.
-    fn read_diverting(&self, rule: &RuleMessage) -> Option<(u32, String)> {
-        let (mut priority, mut interface, mut marked) = (0, None, false);
-        let mut table = u32::from(rule.header.table);
-        for attribute in &rule.attributes {
-            match attribute {
-                RuleAttribute::Priority(value) => priority = *value,
-                RuleAttribute::FwMark(_) => marked = true,
-                RuleAttribute::Iifname(name) => interface = Some(name.clone()),
-                RuleAttribute::Table(value) => table = *value,
-                _ => {}
-            }
-        }
-        // A rule that looks at more than the interface takes only some of the packets.
-        let header = &rule.header;
-        let all = header.src_len == 0 && header.dst_len == 0 && !marked;
-        let all = all && header.action == RuleAction::ToTable && header.flags.is_empty();
-        interface
-            .filter(|_| all && priority < self.settings.rule_priority())
-            .map(|interface| (table, interface))
     }
 
     pub(super) async fn apply(&self, change: &Change) -> Result<(), KernelError> {
