@@ -16,7 +16,7 @@ scenes![apart no_admission_fails_while_the_replicas_are_restarted_in_turn];
 
 const NAMESPACE: &str = "mooring-system";
 /// The number of restarts; `make verify` sets a higher one.
-const RESTARTS: usize = 5;
+const RESTARTS: usize = 4;
 /// The time for which a replica still answers after SIGTERM. It is shorter than in `config/default`.
 const DRAIN: Duration = Duration::from_secs(2);
 /// 50 pods per second, if the machine is fast enough.

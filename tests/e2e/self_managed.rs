@@ -29,7 +29,7 @@ const NAMESPACE: &str = "mooring-system";
 const SECRET: &str = "mooring-webhook-certificate";
 const A_WHILE: Duration = Duration::from_mins(1);
 /// The number of renewals to wait for; `make verify` sets a higher one.
-const RENEWALS: usize = 5;
+const RENEWALS: usize = 3;
 
 /// Mooring as `config/self-managed` starts it, with short intervals.
 fn options() -> MooringOptions {

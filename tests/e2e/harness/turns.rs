@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-static SHARED: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_SHARED", 6));
-static ALONE: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_ALONE", 3));
+static SHARED: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_SHARED", 8));
+static ALONE: LazyLock<Semaphore> = LazyLock::new(|| permits("MOORING_E2E_ALONE", 4));
 
 /// The scenes that wait for a turn in the shared cluster.
 static WAITING: AtomicUsize = AtomicUsize::new(0);
