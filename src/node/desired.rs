@@ -13,7 +13,7 @@ use super::link_checks::{check, check_reverse_path};
 use super::objects::{Claim, Ip, NodeBlock, NodeSpec, Objects, Pod, Route};
 pub use super::obstacle::State;
 use super::obstacle::{
-    Obstacle, bypassed, calico_bpf, diverted, failed, no_slot, only_ipv6, waiting, without_route,
+    Bypass, Obstacle, bypass, diverted, failed, no_slot, only_ipv6, waiting, without_route,
 };
 use super::settings::NodeSettings;
 use super::state::KernelState;
@@ -78,7 +78,7 @@ pub fn desired(objects: &Objects, kernel: &KernelState, settings: &NodeSettings)
         enabled: !opted.is_empty(),
         ..Desired::default()
     };
-    let bypass = kernel.has_cilium() && !settings.cilium_legacy_routing();
+    let bypass = bypass(kernel, settings);
     let mut candidates = Vec::new();
     for (name, ip, claim, (block, node)) in claims(objects) {
         let address = is_supported(claim, objects, kernel, bypass)
@@ -200,17 +200,14 @@ fn is_supported(
     claim: &Claim,
     objects: &Objects,
     kernel: &KernelState,
-    bypass: bool,
+    bypass: Option<Bypass>,
 ) -> Result<(), Obstacle> {
     let pod = objects.pods.get(&claim.pod);
     let Some(pod) = pod.filter(|pod| !pod.host_network) else {
         return Ok(());
     };
-    if bypass {
-        return Err(bypassed(&pod.name));
-    }
-    if kernel.has_calico_bpf() {
-        return Err(calico_bpf(&pod.name));
+    if let Some(obstacle) = bypass {
+        return Err(obstacle(&pod.name));
     }
     if pod.has_only_ipv6() {
         return Err(only_ipv6(&pod.name));

@@ -1,5 +1,8 @@
 //! Why an address is not programmed.
 
+use super::settings::NodeSettings;
+use super::state::KernelState;
+
 /// How far the programming of an address is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
@@ -63,8 +66,18 @@ pub(super) fn only_ipv6(pod: &str) -> Obstacle {
     }
 }
 
-/// The packets of the pod do not pass netfilter.
-pub(super) fn bypassed(pod: &str) -> Obstacle {
+/// The obstacle for a pod whose packets do not pass netfilter.
+pub(super) type Bypass = fn(&str) -> Obstacle;
+
+/// Whether the packets of all pods of the node bypass netfilter.
+pub(super) fn bypass(kernel: &KernelState, settings: &NodeSettings) -> Option<Bypass> {
+    if kernel.has_cilium() && !settings.cilium_legacy_routing() {
+        return Some(bypassed);
+    }
+    kernel.has_calico_bpf().then_some(calico_bpf)
+}
+
+fn bypassed(pod: &str) -> Obstacle {
     Obstacle {
         state: State::Unsupported,
         message: format!(
@@ -75,8 +88,7 @@ pub(super) fn bypassed(pod: &str) -> Obstacle {
     }
 }
 
-/// The packets of the pod do not pass netfilter.
-pub(super) fn calico_bpf(pod: &str) -> Obstacle {
+fn calico_bpf(pod: &str) -> Obstacle {
     Obstacle {
         state: State::Unsupported,
         message: format!(
