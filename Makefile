@@ -119,11 +119,11 @@ checkers-to-build: need
 # The model's quick configurations, and some seeds of the simulation.
 checkers: checkers-to-build
 	@.ci/timed model $(CHECK)mooring-model --quick
-	@.ci/timed simulation $(CHECK)mooring-simulation --seeds 40
+	@.ci/timed simulation $(CHECK)mooring-simulation --seeds 100
 	@.ci/timed 'simulation: succession' $(CHECK)mooring-simulation --seeds 10 --scenario succession
-	@.ci/timed 'simulation: late' $(CHECK)mooring-simulation --seeds 5 --scenario late
-	@.ci/timed 'simulation: ended' $(CHECK)mooring-simulation --seeds 5 --scenario ended
-	@.ci/timed 'simulation: retries' $(CHECK)mooring-simulation --seeds 2 --scenario retries
+	@.ci/timed 'simulation: late' $(CHECK)mooring-simulation --seeds 10 --scenario late
+	@.ci/timed 'simulation: ended' $(CHECK)mooring-simulation --seeds 10 --scenario ended
+	@.ci/timed 'simulation: retries' $(CHECK)mooring-simulation --seeds 4 --scenario retries
 	@.ci/timed 'simulation: many' $(CHECK)mooring-simulation --seeds 1 --scenario many
 
 verify: tools build
