@@ -115,7 +115,7 @@ impl fmt::Display for Change {
 pub fn difference(desired: &Desired, kernel: &KernelState, settings: &NodeSettings) -> Vec<Change> {
     let slots = slots::slots(desired, kernel, settings);
     let routes = routing::routes(desired, kernel, &slots, settings);
-    let rules = routing::rules(desired, &slots, settings);
+    let rules = routing::rules(desired, kernel, &slots, settings);
     let addresses = addresses(desired, kernel);
     let (set, before) = reverse_path(desired, kernel);
     let table = ruleset::table(desired, kernel, &slots, &before, settings);
@@ -138,7 +138,7 @@ pub fn difference(desired: &Desired, kernel: &KernelState, settings: &NodeSettin
     changes.extend(
         rules
             .difference(&kernel.rules)
-            .copied()
+            .cloned()
             .map(Change::AddRule),
     );
     let ours: BTreeSet<_> = kernel
@@ -198,7 +198,7 @@ pub fn difference(desired: &Desired, kernel: &KernelState, settings: &NodeSettin
         kernel
             .rules
             .difference(&rules)
-            .copied()
+            .cloned()
             .map(Change::RemoveRule),
     );
     let kept: BTreeSet<_> = routes.iter().map(|route| (route.table, route.to)).collect();

@@ -5,7 +5,7 @@ use std::net::Ipv4Addr;
 
 use tokio::sync::watch;
 
-use super::desired::{Desired, Endpoint, Report, State, desired};
+use super::desired::{Desired, Report, State, desired};
 use super::difference::{Change, difference};
 use super::kernel::{Kernel, KernelError, Part};
 use super::objects::Objects;
@@ -207,14 +207,15 @@ impl Reconciler {
         let mut reports = desired.reports;
         for (address, to) in &desired.addresses {
             let link = shown.indexed_by_mac(to.mac).ok().map(|(index, _)| index);
-            let table = slots.get(&to.mac).map(|slot| self.settings.table(*slot));
+            let slot = slots.get(&to.mac).copied();
             let stops = |change: &Change| match change {
                 change if is_of_table(change) => true,
                 Change::AddRoute(route) | Change::ReplaceRoute(route) => Some(route.link) == link,
-                Change::AddRule(rule) => match rule.selector {
-                    Selector::From(from) | Selector::FromToSingle(from) => from == *address,
-                    Selector::ToSingle(pod) => to.endpoint == Endpoint::Pod(pod),
-                    Selector::Mark { .. } => Some(rule.table) == table,
+                Change::AddRule(rule) => match &rule.selector {
+                    Selector::From(from) | Selector::FromToSingle(from) => from == address,
+                    Selector::Mark { mark, .. } | Selector::WayBack { mark, .. } => {
+                        slot.is_some_and(|slot| self.settings.mark(slot) == *mark)
+                    }
                 },
                 Change::AddAddress(local) => local.address == *address,
                 Change::SetReversePath { link: changed, .. } => Some(*changed) == link,

@@ -60,14 +60,17 @@ pub(super) fn routes(
 /// The rules that are desired.
 pub(super) fn rules(
     desired: &Desired,
+    kernel: &KernelState,
     slots: &BTreeMap<Mac, u32>,
     settings: &NodeSettings,
 ) -> BTreeSet<Rule> {
     let mut rules = BTreeSet::new();
+    let bits = settings.mark_mask();
     for (address, to) in &desired.addresses {
-        let Some(slot) = slots.get(&to.mac) else {
+        let (Some(slot), Ok(link)) = (slots.get(&to.mac), kernel.link_by_mac(to.mac)) else {
             continue;
         };
+        let mark = settings.mark(*slot);
         let selector = match to.endpoint {
             Endpoint::Host => {
                 // A pod of this node is reached by its interface. Wider routes stay out: by that of another subnet
@@ -77,17 +80,19 @@ pub(super) fn rules(
                 rules.insert(Rule { selector, table });
                 Selector::From(*address)
             }
-            Endpoint::Pod(pod) => {
+            Endpoint::Pod(_) => {
                 // Where src_valid_mark is 1, the kernel looks up the way back to a pod with the mark of its packet. Without
                 // this rule that way would be the ENI, and the kernel would drop the packet. Wider routes stay out: the
-                // CNI can have a route to the pod in another table.
-                let selector = Selector::ToSingle(pod);
+                // CNI can have a route to the pod in another table. It is one rule for each ENI and not one for each pod,
+                // because the kernel walks all rules for each packet.
+                let selector = Selector::WayBack {
+                    mark,
+                    mask: bits,
+                    link: link.name.clone(),
+                };
                 let table = MAIN_TABLE;
                 rules.insert(Rule { selector, table });
-                Selector::Mark {
-                    mark: settings.mark(*slot),
-                    mask: settings.mark_mask(),
-                }
+                Selector::Mark { mark, mask: bits }
             }
         };
         let table = settings.table(*slot);

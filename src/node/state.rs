@@ -94,7 +94,7 @@ pub struct LocalAddress {
 }
 
 /// A rule (`ip rule`) with the priority of Mooring.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rule {
     /// Which packets the rule applies to.
     pub selector: Selector,
@@ -103,7 +103,7 @@ pub struct Rule {
 }
 
 /// The packets that a rule selects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Selector {
     /// Packets with a mark (within the mask of the settings).
     Mark {
@@ -117,25 +117,36 @@ pub enum Selector {
     /// Packets from an address to which the table has a route for a single address (/32), as CNIs make for the pods of
     /// the node.
     FromToSingle(Ipv4Addr),
-    /// Packets to an address for which the table has a route for this single address (/32).
-    ToSingle(Ipv4Addr),
+    /// The way back to the pod that sent a packet with a mark, where the table has a route for this single address (/32).
+    /// The kernel looks this way up as if the answer came in by the interface by which the packet leaves
+    /// (`__fib_validate_source` of Linux).
+    WayBack {
+        /// The mark.
+        mark: u32,
+        /// The bits that are compared.
+        mask: u32,
+        /// The name of the interface.
+        link: String,
+    },
 }
 
-/// The longest prefix of the routes that a rule with [`Selector::FromToSingle`] or [`Selector::ToSingle`] leaves out.
+/// The longest prefix of the routes that a rule with [`Selector::FromToSingle`] or [`Selector::WayBack`] leaves out.
 pub const SUPPRESSED_PREFIX: u32 = 31;
 
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.selector {
+        match &self.selector {
             Selector::Mark { mark, mask } => write!(f, "fwmark {mark:#x}/{mask:#x}")?,
             Selector::From(address) | Selector::FromToSingle(address) => {
                 write!(f, "from {address}")?;
             }
-            Selector::ToSingle(address) => write!(f, "to {address}")?,
+            Selector::WayBack { mark, mask, link } => {
+                write!(f, "fwmark {mark:#x}/{mask:#x} iif {link}")?;
+            }
         }
         write!(f, " lookup {}", self.table)?;
         match self.selector {
-            Selector::FromToSingle(_) | Selector::ToSingle(_) => {
+            Selector::FromToSingle(_) | Selector::WayBack { .. } => {
                 write!(f, " suppress_prefixlength {SUPPRESSED_PREFIX}")
             }
             _ => Ok(()),

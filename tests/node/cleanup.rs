@@ -20,7 +20,7 @@ pub fn state_of_other_programs_is_not_changed(backend: Backend) {
     node.run(&format!(
         "ip rule add pref 600 from 10.77.0.99 lookup main
          ip rule add pref 599 from 10.77.0.99 lookup main suppress_prefixlength 31
-         ip rule add pref 599 to 10.77.0.99 lookup main suppress_prefixlength 31
+         ip rule add pref 599 fwmark 0x20000/0xf0000 iif eth1 lookup main suppress_prefixlength 31
          ip rule add pref 601 fwmark 0x10000/0x10000 lookup main proto 78
          ip route add 192.0.2.128/25 via 10.77.0.1 table 10601
          ip route add 192.0.2.128/25 via 10.77.0.1 table 777 proto 78

@@ -114,7 +114,7 @@ impl Routing {
     }
 
     fn read_rule(&self, rule: &RuleMessage) -> Option<Rule> {
-        let (mut ours, mut priority, mut from, mut to) = (false, 0, None, None);
+        let (mut ours, mut priority, mut from, mut input) = (false, 0, None, None);
         let (mut mark, mut bits, mut suppressed) = (None, u32::MAX, None);
         let mut table = u32::from(rule.header.table);
         for attribute in &rule.attributes {
@@ -124,7 +124,7 @@ impl Routing {
                 RuleAttribute::FwMark(value) => mark = Some(*value),
                 RuleAttribute::FwMask(value) => bits = *value,
                 RuleAttribute::Source(IpAddr::V4(address)) => from = Some(*address),
-                RuleAttribute::Destination(IpAddr::V4(address)) => to = Some(*address),
+                RuleAttribute::Iifname(name) => input = Some(name.clone()),
                 RuleAttribute::Table(value) => table = *value,
                 // The kernel shows all bits if nothing is suppressed.
                 RuleAttribute::SuppressPrefixLen(value) => {
@@ -133,14 +133,18 @@ impl Routing {
                 _ => {}
             }
         }
-        let selector = match (mark, from, to, suppressed) {
+        let selector = match (mark, from, input, suppressed) {
             (Some(mark), None, None, None) => Selector::Mark { mark, mask: bits },
             (None, Some(from), None, None) => Selector::From(from),
             (None, Some(from), None, Some(SUPPRESSED_PREFIX)) => Selector::FromToSingle(from),
-            (None, None, Some(to), Some(SUPPRESSED_PREFIX)) => Selector::ToSingle(to),
+            (Some(mark), None, Some(link), Some(SUPPRESSED_PREFIX)) => Selector::WayBack {
+                mark,
+                mask: bits,
+                link,
+            },
             _ => return None,
         };
-        (ours && priority == self.priority(selector)).then_some(Rule { selector, table })
+        (ours && priority == self.priority(&selector)).then_some(Rule { selector, table })
     }
 
     pub(super) async fn apply(&self, change: &Change) -> Result<(), KernelError> {
@@ -203,10 +207,12 @@ impl Routing {
         }
     }
 
-    const fn priority(&self, selector: Selector) -> u32 {
+    const fn priority(&self, selector: &Selector) -> u32 {
         match selector {
             Selector::Mark { .. } | Selector::From(_) => self.settings.rule_priority(),
-            Selector::FromToSingle(_) | Selector::ToSingle(_) => self.settings.earlier_priority(),
+            Selector::FromToSingle(_) | Selector::WayBack { .. } => {
+                self.settings.earlier_priority()
+            }
         }
     }
 
@@ -215,30 +221,29 @@ impl Routing {
         message.header.family = AddressFamily::Inet;
         message.header.action = RuleAction::ToTable;
         message.attributes = vec![
-            RuleAttribute::Priority(self.priority(rule.selector)),
+            RuleAttribute::Priority(self.priority(&rule.selector)),
             RuleAttribute::Protocol(RouteProtocol::from(PROTOCOL)),
             RuleAttribute::Table(rule.table),
         ];
-        match rule.selector {
+        match &rule.selector {
             Selector::Mark { mark, mask } => message
                 .attributes
-                .extend([RuleAttribute::FwMark(mark), RuleAttribute::FwMask(mask)]),
+                .extend([RuleAttribute::FwMark(*mark), RuleAttribute::FwMask(*mask)]),
             Selector::From(address) | Selector::FromToSingle(address) => {
                 message.header.src_len = 32;
                 message
                     .attributes
-                    .push(RuleAttribute::Source(address.into()));
+                    .push(RuleAttribute::Source((*address).into()));
             }
-            Selector::ToSingle(address) => {
-                message.header.dst_len = 32;
-                message
-                    .attributes
-                    .push(RuleAttribute::Destination(address.into()));
-            }
+            Selector::WayBack { mark, mask, link } => message.attributes.extend([
+                RuleAttribute::FwMark(*mark),
+                RuleAttribute::FwMask(*mask),
+                RuleAttribute::Iifname(link.clone()),
+            ]),
         }
         if matches!(
             rule.selector,
-            Selector::FromToSingle(_) | Selector::ToSingle(_)
+            Selector::FromToSingle(_) | Selector::WayBack { .. }
         ) {
             let suppressed = RuleAttribute::SuppressPrefixLen(SUPPRESSED_PREFIX);
             message.attributes.push(suppressed);

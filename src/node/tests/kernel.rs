@@ -46,7 +46,7 @@ pub fn apply(kernel: &mut KernelState, change: &Change) {
             kernel.routes.insert(*route);
         }
         Change::RemoveRoute(route) => assert!(kernel.routes.remove(route), "{change}"),
-        Change::AddRule(rule) => assert!(kernel.rules.insert(*rule), "{change}"),
+        Change::AddRule(rule) => assert!(kernel.rules.insert(rule.clone()), "{change}"),
         Change::RemoveRule(rule) => assert!(kernel.rules.remove(rule), "{change}"),
         Change::AddAddress(local) => assert!(kernel.addresses.insert(*local), "{change}"),
         Change::RemoveAddress(local) => {
