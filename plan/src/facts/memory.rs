@@ -189,9 +189,12 @@ impl Memory {
             // Earlier reads are not about the new holder.
             self.last_write_at = self.last_write_at.max(now);
         }
+        // Between two claims of one pod for one place another leader can have given the address to somebody else.
+        let same_id = old.map(|claim| claim.id) == claim.map(|claim| claim.id);
         let same_target = old.and_then(|claim| claim.target())
             == claim.and_then(|claim| claim.target())
-            && same_holder;
+            && same_holder
+            && same_id;
         let same_address = before.and_then(|ip| ip.status.address) == ip.status.address;
         let recorded = |claim: Option<&Claim>| claim.is_some_and(Claim::recorded);
         let over = |claim: &Claim| claim.phase == ClaimPhase::Detaching;

@@ -148,3 +148,31 @@ fn a_holder_with_true_is_listed_although_its_false_was_answered_late() {
     }
     expect_listed_by_a_move(&mut sim);
 }
+
+#[test]
+fn a_loser_is_denied_again_under_a_later_claim_of_the_same_pod() {
+    let mut sim = Sim::reserved(&["n1", "n2"]);
+    sim.next_revision("a", "n1", 1);
+    sim.settle();
+    sim.next_revision("b", "n2", 2);
+    let loser = sim.the_pod("a").uid.clone();
+    let denied = |step: &Step| matches!(step, Step::Write(Write::Gate(gate)) if gate.uid == loser);
+    sim.step_until(denied);
+    let _ = sim.step(0);
+    // Another leader gave the address back to "a" and claimed it again, and the watch shows only the end of this.
+    let ip = IpName::from("partner");
+    sim.kube.change_ip(&ip, None, |ip| {
+        let claim = ip.status.claim.as_mut().unwrap();
+        claim.id = ResourceVersion(claim.id.0 + 1).into();
+    });
+    let before = sim.taken.len();
+    sim.step_until(|step| matches!(step, Step::Call(_)));
+    let again = sim
+        .taken
+        .iter()
+        .skip(before)
+        .any(|(_, _, step)| denied(step));
+    assert!(again, "{}", sim.story());
+    sim.settle();
+    sim.expect_attached("partner", "b");
+}
