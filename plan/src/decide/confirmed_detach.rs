@@ -2,12 +2,13 @@
 //! answered that it does not have it.
 //! Rules: R5.18 to R5.20.
 
-use super::conditions::Attachment;
+use super::conditions::Trouble;
 use super::trouble::no_block;
 use super::{Next, World};
 use crate::address::Address;
 use crate::ec2::LATE_CALL;
 use crate::names::InterfaceId;
+use crate::objects::Previous;
 use crate::step::Call;
 use crate::time::Instant;
 
@@ -42,19 +43,14 @@ impl World<'_> {
     pub(crate) fn confirm_unassigned(&self, address: Address) -> Result<(), Next> {
         let soon = self.soon();
         let status = &self.ip.status;
-        let mut places = status
-            .previous
-            .iter()
-            // An ENI that has it as primary or prefix address keeps it for good, and did not get it from Mooring.
-            .filter(|entry| entry.address == address && !self.kept_by(address, &entry.interface))
-            .rev();
+        let mut places = self.places_of(address).rev();
         if places.clone().next().is_none() {
             return Ok(());
         }
-        let held = status.claim.is_some();
-        if let Some(trouble) = no_block(self).filter(|_| !held) {
-            return Err(self.write_conditions(Err(trouble), &Attachment::Unclaimed));
+        if self.unconfirmable(address).is_some() {
+            return Err(Next::Idle);
         }
+        let held = status.claim.is_some();
         let location = self.locate(address);
         if !location.fresh {
             return Err(soon);
@@ -103,6 +99,23 @@ impl World<'_> {
             })),
             None => Ok(()),
         }
+    }
+
+    /// Why the detach of an address cannot be confirmed while no pod holds the IP: it can be on an ENI, and the block is
+    /// gone or cannot be read.
+    pub(crate) fn unconfirmable(&self, address: Address) -> Option<Trouble> {
+        if self.ip.status.claim.is_some() {
+            return None;
+        }
+        self.places_of(address).next().and_then(|_| no_block(self))
+    }
+
+    /// The places that can have an address. An ENI that has it as primary or prefix address keeps it for good, and did
+    /// not get it from Mooring.
+    fn places_of(&self, address: Address) -> impl DoubleEndedIterator<Item = &Previous> + Clone {
+        let kept = move |on| self.kept_by(address, on);
+        let places = self.ip.status.previous.iter();
+        places.filter(move |entry| entry.address == address && !kept(&entry.interface))
     }
 
     /// False if two inventories in sequence do not show the ENI.

@@ -173,20 +173,28 @@ impl World<'_> {
         Ok(self.write_status(StatusWrite::Claim, status))
     }
 
-    /// Detaches and releases addresses that are still reserved for this IP but are not in its status any more (R2.18,
-    /// R2.21). The new address of an edit is not one of them.
-    pub(crate) fn drop_stale(&self, notices: &mut Notices) -> Next {
+    /// Addresses that are still reserved for this IP but are not in its status any more (R2.18, R2.21). The new address
+    /// of an edit is not one of them.
+    fn stale(&self) -> impl Iterator<Item = &Reservation> {
         let desired = self.other_address();
+        let address = self.ip.status.address;
         // An allocation chooses one of the reservations, and another leader can be writing it to the status now.
-        if self.ip.status.address.is_none() && desired.is_none() {
-            return Next::Idle;
-        }
-        let stale = self.own_reservations().filter(|reservation| {
-            Some(reservation.address) != self.ip.status.address
-                && Some(reservation.address) != desired
-        });
+        let allocates = address.is_none() && desired.is_none();
+        let known = move |of| Some(of) == address || Some(of) == desired;
+        let own = self.own_reservations();
+        own.filter(move |reservation| !allocates && !known(reservation.address))
+    }
+
+    /// Why a stale address stays reserved while no pod holds the IP.
+    pub(crate) fn stale_stays(&self) -> Option<Trouble> {
+        self.stale()
+            .find_map(|reservation| self.unconfirmable(reservation.address))
+    }
+
+    /// Detaches and releases stale addresses.
+    pub(crate) fn drop_stale(&self, notices: &mut Notices) -> Next {
         let mut next = Next::Idle;
-        for reservation in stale {
+        for reservation in self.stale() {
             next = next.or(|| {
                 let step = self.drop_reservation(reservation);
                 notices.extend(failing_call(self, &step));

@@ -51,6 +51,7 @@ pub(crate) fn unclaimed(world: &World<'_>, notices: &mut Notices) -> Next {
         Ok(waits) => waits,
         Err(next) => return next,
     };
+    let reserved = reserved.and_then(|()| world.stale_stays().map_or(Ok(()), Err));
     if let Err(trouble) = &reserved {
         notices.extend(announce(world, trouble));
     }
@@ -149,6 +150,9 @@ fn teardown(world: &World<'_>, notices: &mut Notices) -> Next {
         .next()
         .or_else(|| listed.and_then(|read| read.value.first()));
     match (reservation, listed) {
+        (Some(reservation), _) if let Some(trouble) = world.unconfirmable(reservation.address) => {
+            world.write_conditions(Err(trouble), &Attachment::Unclaimed)
+        }
         (Some(reservation), _) => match world.confirm_unassigned_for_good(reservation.address) {
             Ok(()) => Next::write(Write::Release(reservation.clone())),
             Err(Next::Do(Step::Call(call), _)) => call_or_report(world, call, Ok(()), notices),

@@ -150,3 +150,25 @@ fn an_address_of_another_manager_is_asked_for_twice_a_minute() {
     let asked = sim.taken.iter().filter(|(_, _, step)| asked(step)).count();
     assert!((7..=11).contains(&asked), "{asked}\n{}", sim.story());
 }
+
+#[test]
+fn a_block_that_cannot_be_read_while_an_edit_releases_the_old_address_is_written_once() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.delete_pod("a");
+    sim.remove_pod("a");
+    sim.step_until(status_write(StatusWrite::Clear));
+    let _ = sim.step(0);
+    sim.edit("partner", NEW);
+    sim.step_until(status_write(StatusWrite::Reserved));
+    let _ = sim.step(0);
+    sim.change_block("block", |block| block.spec = Err("no range".to_owned()));
+    sim.wait(Duration::from_secs(5));
+    sim.taken.clear();
+    sim.wait(Duration::from_secs(30));
+    sim.expect_not_reserved("partner", Reason::BlockMissing);
+    let written = sim
+        .taken
+        .iter()
+        .filter(|(_, _, step)| matches!(step, Step::Write(_)));
+    assert_eq!(written.count(), 0, "{}", sim.story());
+}
