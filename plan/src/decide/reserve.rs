@@ -251,11 +251,11 @@ impl<'a> World<'a> {
             };
         }
         if self.facts.knows(parent) {
-            return Unreserved::Trouble(in_use(address, &format!("IP {parent}")), again);
+            return Unreserved::Trouble(in_use(address, &reservation.parent_text), again);
         }
         match self.read_ip(parent) {
             None => Unreserved::Do(Next::read(Read::Ip(parent.clone()))),
-            Some(Some(_)) => Unreserved::Trouble(in_use(address, &format!("IP {parent}")), again),
+            Some(Some(_)) => Unreserved::Trouble(in_use(address, &reservation.parent_text), again),
             // `parentRef` is immutable: the `IPAddress` of an IP that is gone is deleted and created again.
             Some(None) => Unreserved::Do(Next::write(Write::Release(reservation.clone()))),
         }

@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
+use mooring_plan::names::IpName;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
-use mooring_plan::step::{Call, Read, StatusWrite, Step};
+use mooring_plan::step::{Call, Read, StatusWrite, Step, Write};
 use mooring_world::objects::reservation_of_others;
 
 use crate::sim::{Fault, INTERVAL, Sim, address, status_write};
@@ -170,5 +171,25 @@ fn a_block_that_cannot_be_read_while_an_edit_releases_the_old_address_is_written
         .taken
         .iter()
         .filter(|(_, _, step)| matches!(step, Step::Write(_)));
+    assert_eq!(written.count(), 0, "{}", sim.story());
+}
+
+#[test]
+fn an_address_of_an_ip_of_another_kind_is_reported_once() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.ip("other", "203.0.113.30");
+    let version = sim.kube.bump();
+    let parent = IpName::from("other");
+    let mut held = reservation_of_others("ipaddress-of-others", address(NEW), Some(&parent));
+    held.parent_text = "IP elsewhere/other".to_owned();
+    held.version = version;
+    sim.kube.reservations.insert(held.address, held);
+    sim.edit("partner", NEW);
+    sim.wait(INTERVAL);
+    sim.expect_not_reserved("partner", Reason::AddressInUse);
+    sim.taken.clear();
+    sim.wait(INTERVAL * 4);
+    let written = |step: &Step| matches!(step, Step::Write(Write::Status { .. }));
+    let written = sim.taken.iter().filter(|(_, _, step)| written(step));
     assert_eq!(written.count(), 0, "{}", sim.story());
 }
