@@ -97,7 +97,8 @@ impl Facts {
         if !unknown.is_empty() {
             steps.push(BlockStep::ReadLimits(unknown));
         }
-        steps.extend(self.ownerless_step(spec, subnet, now));
+        let (ownerless, release) = self.ownerless_step(block, spec, subnet, now).unzip();
+        steps.extend(ownerless);
         let mut writes = Vec::new();
         if spec.node_selector.is_none() && subnet.is_some_and(|subnet| subnet.inventory().is_some())
         {
@@ -112,7 +113,8 @@ impl Facts {
                 version: block.version,
             });
         }
-        let refused = self.refused_step(block, steps.iter().chain(&writes));
+        // A refused release is reported also while its IP is read.
+        let refused = self.refused_step(block, steps.iter().chain(&release).chain(&writes));
         let (status, notices) = self.block_status(block, spec, &ips, &carriers, refused, now);
         // The status says what the other writes wait for, so it comes before them.
         steps.extend(write_status(block, status));

@@ -4,19 +4,21 @@
 
 use crate::facts::{Facts, READ_FRESH, SubnetFacts};
 use crate::names::{IpName, IpUid};
-use crate::objects::{BlockSpec, Reservation};
+use crate::objects::{Block, BlockSpec, Reservation};
 use crate::step::BlockStep;
 use crate::time::Instant;
 
 impl Facts {
-    /// The next step for such an `IPAddress` in the block: read its IP, or release it.
+    /// The next step for such an `IPAddress` in the block (read its IP, or release it), and the release that it leads to.
     pub(super) fn ownerless_step(
         &self,
+        block: &Block,
         spec: &BlockSpec,
         subnet: Option<&SubnetFacts>,
         now: Instant,
-    ) -> Option<BlockStep> {
+    ) -> Option<(BlockStep, BlockStep)> {
         let subnet = subnet?;
+        let failures = self.block_failures.get(&block.name);
         self.ownerless().find_map(|(reservation, parent)| {
             let address = reservation.address;
             let (uid, since) = self.ownerless.get(&address)?;
@@ -28,13 +30,18 @@ impl Facts {
             if uid != &reservation.uid || !spec.range.contains(address) || !nowhere {
                 return None;
             }
+            let release = BlockStep::Release(reservation.clone());
             let read = self.reads.ips.get(parent);
             match read.filter(|read| read.begun > *since && now.since(read.begun) <= READ_FRESH) {
-                None => Some(BlockStep::ReadIp(parent.clone())),
+                // Nothing is read for a write that waits.
+                None if failures.is_some_and(|failures| !failures.is_due(&release, now)) => {
+                    Some((release.clone(), release))
+                }
+                None => Some((BlockStep::ReadIp(parent.clone()), release)),
                 Some(read) => {
                     let found = read.value.as_ref().map(|ip| &ip.uid);
                     let lives = found.is_some_and(|uid| may_be_of(reservation, uid));
-                    (!lives).then(|| BlockStep::Release(reservation.clone()))
+                    (!lives).then(|| (release.clone(), release))
                 }
             }
         })

@@ -14,7 +14,7 @@ use crate::sim::{INTERVAL, Sim, address};
 const LATE: &str = "203.0.113.77";
 
 /// Carries out the create that was in flight when its IP was deleted.
-fn reserved_late(sim: &mut Sim) {
+pub(super) fn reserved_late(sim: &mut Sim) {
     let (name, uid) = (IpName::from("gone"), IpUid::from("ip-gone"));
     sim.kube.reserve(&name, &uid, address(LATE));
     sim.kube.delete_reservation(address(LATE));

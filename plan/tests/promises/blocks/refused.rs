@@ -7,8 +7,9 @@ use mooring_plan::facts::{Fact, WriteOutcome};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{BlockStep, Notice};
 
+use super::ownerless::reserved_late;
 use super::{carry_out, labels_of, look, name, settle_block, steps, world};
-use crate::sim::Sim;
+use crate::sim::{INTERVAL, Sim};
 
 /// The writes that the API server refuses.
 type Forbids = fn(&BlockStep) -> bool;
@@ -71,6 +72,33 @@ fn expect_told(sim: &mut Sim, ready: bool, words: &str) {
 
 fn of_n1(step: &BlockStep) -> bool {
     matches!(step, BlockStep::Label { node, .. } if node.as_str() == "n1")
+}
+
+#[test]
+fn a_release_that_is_refused_is_told_until_it_succeeds() {
+    let is_release = |step: &BlockStep| matches!(step, BlockStep::Release(_));
+    let mut sim = world();
+    settle_block(&mut sim);
+    reserved_late(&mut sim);
+    for _ in 0..3 {
+        sim.wait(INTERVAL);
+        round(&mut sim, is_release);
+    }
+    let (mut statuses, mut reads, mut tried) = (0, 0, 0);
+    for _ in 0..120 {
+        for step in round(&mut sim, is_release) {
+            statuses += u32::from(matches!(step, BlockStep::Status { .. }));
+            reads += u32::from(matches!(step, BlockStep::ReadIp(_)));
+            tried += u32::from(is_release(&step));
+        }
+        sim.wait(Duration::from_secs(1));
+    }
+    assert!((3..=12).contains(&tried), "{tried}");
+    assert!(reads <= tried + 1, "{reads} reads for {tried} releases");
+    assert!(statuses <= 1, "{statuses}");
+    let words = "delete IPAddress 203.0.113.77, which belongs to no IP";
+    let ready = &sim.kube.blocks[&name()].status.conditions["Ready"];
+    assert!(ready.message.contains(words), "{ready:?}");
 }
 
 #[test]
