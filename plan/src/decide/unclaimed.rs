@@ -220,14 +220,24 @@ fn allocate(
     if let Some(former) = of_former_ip(world, spec, subnet) {
         return Ok(former);
     }
+    let taken_until = |address: Address| {
+        let shown = || subnet.inventory()?.taken_until(address);
+        let alone = || world.recently_taken(address).then_some(address);
+        let reserved = world.facts.reservations.reserved_to(address);
+        reserved.or_else(alone).or_else(shown)
+    };
+    // A create that was refused is repeated for the same address, whatever others create meanwhile. Otherwise each of
+    // their creates would change the condition of this IP.
+    let mut refused = world.memory.failures.writes.refused_creates();
+    let allocatable = |address: &Address| spec.range.is_allocatable(*address, &subnet.cidrs);
+    if let Some(again) = refused.find(|of| allocatable(of) && taken_until(*of).is_none()) {
+        return Ok(again);
+    }
     // Other IPs have creates in flight for these. If a create fails, its answer or a list makes the address free.
     let begun = world.facts.reservations.begun_by_others(&world.ip.name);
     let taken_until = |address: Address| {
-        let shown = || subnet.inventory()?.taken_until(address);
-        let alone =
-            || (begun.contains(&address) || world.recently_taken(address)).then_some(address);
-        let reserved = world.facts.reservations.reserved_to(address);
-        reserved.or_else(alone).or_else(shown)
+        let begun = || begun.contains(&address).then_some(address);
+        taken_until(address).or_else(begun)
     };
     spec.range.lowest_free(&subnet.cidrs, taken_until).ok_or_else(|| {
         Unreserved::Trouble(

@@ -157,6 +157,14 @@ impl FailedWrites {
         self.waits(write, now)?.refused.as_deref()
     }
 
+    /// The addresses whose creates the API server refused when it last answered.
+    pub(crate) fn refused_creates(&self) -> impl Iterator<Item = Address> {
+        self.0.iter().filter_map(|(subject, failed)| match subject {
+            Subject::Reserve(address) if failed.refused.is_some() => Some(*address),
+            _ => None,
+        })
+    }
+
     /// The refused writes that wait, and the text of the API server.
     pub(crate) fn refused(&self, now: Instant) -> impl Iterator<Item = (&Write, &str)> {
         let waiting = self

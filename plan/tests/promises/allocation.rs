@@ -10,6 +10,7 @@ use mooring_plan::block::BlockRange;
 use mooring_plan::cloud::Reassign;
 use mooring_plan::facts::{Affected, Fact, WriteOutcome};
 use mooring_plan::names::IpName;
+use mooring_plan::reason::Reason;
 use mooring_plan::step::{Read, Step, Write};
 use mooring_world::objects::reservation_of_others;
 
@@ -238,4 +239,33 @@ fn a_process_that_begins_to_lead_keeps_no_address_for_a_create_of_before() {
     sim.settle();
     let given = sim.the_ip("other").status.address;
     assert_eq!(given, Some(address(ONLY)), "{}", sim.story());
+}
+
+#[test]
+fn ips_whose_creates_are_refused_report_it_once() {
+    for addresses in ["203.0.112.4/32", "203.0.112.4/31"] {
+        let mut world = Paced::new(0, 0, Reassign::Refuse);
+        world.change_blocks(|spec| {
+            spec.range = BlockRange::parse(addresses, []).unwrap();
+        });
+        world.refuses = |write| {
+            let create = matches!(write, Write::Reserve { .. });
+            create.then(|| WriteOutcome::Refused("a webhook does not answer".to_owned()))
+        };
+        world.create_takes = Duration::from_millis(500);
+        world.ips_of_block(0..3);
+        world.run(Duration::from_mins(2));
+        world.written.clear();
+        world.run(Duration::from_mins(8));
+        let statuses =
+            |(_, write, _): &&(IpName, Write, WriteOutcome)| matches!(write, Write::Status { .. });
+        assert_eq!(world.written.iter().filter(statuses).count(), 0);
+        // Each IP asks again after its own backoff: at most 30 s.
+        let asked = world.written.len();
+        assert!((3 * 16..=3 * 64).contains(&asked), "{asked}");
+        for number in 0..3 {
+            let ready = world.kube.ips[&ip(number)].status.conditions.ready.clone();
+            assert_eq!(ready.unwrap().reason, Reason::WriteRefused);
+        }
+    }
 }
