@@ -97,8 +97,8 @@ fn a_release_that_is_refused_is_told_until_it_succeeds() {
     assert!(reads <= tried + 1, "{reads} reads for {tried} releases");
     assert!(statuses <= 1, "{statuses}");
     let words = "delete IPAddress 203.0.113.77, which belongs to no IP";
-    let ready = &sim.kube.blocks[&name()].status.conditions["Ready"];
-    assert!(ready.message.contains(words), "{ready:?}");
+    let told = &sim.kube.blocks[&name()].status.conditions["Ready"];
+    assert!(told.message.contains(words), "{told:?}");
 }
 
 #[test]
