@@ -51,6 +51,8 @@ impl<'a> World<'a> {
                         name.clone(),
                     )));
                 }
+                let later = self.report_older(holder, candidate.pod, candidate.seen, notices);
+                waits = waits.or(soon).no_later_than(&later);
                 continue;
             };
             waits = waits.or(soon);
@@ -70,8 +72,9 @@ impl<'a> World<'a> {
                 });
                 continue;
             };
-            // A pod of an older revision is removed by the rollout itself, so no notice is needed.
             if set.revision <= before.revision {
+                let later = self.report_older(holder, candidate.pod, candidate.seen, notices);
+                waits = waits.no_later_than(&later);
                 continue;
             }
             if candidate.pod.ready_to_take_over() {
@@ -94,6 +97,25 @@ impl<'a> World<'a> {
             Some((_, candidate)) => self.fresh_enough(candidate),
             None => Choice::None(waits),
         }
+    }
+
+    /// A rollout itself removes the pods of older revisions and those whose `ReplicaSet` is gone. If it does not (it is
+    /// paused, or its new pods do not become ready), such a pod gets the reason, unless its gate has one.
+    fn report_older(
+        &self,
+        holder: &Pod,
+        older: &Pod,
+        seen: Instant,
+        notices: &mut Notices,
+    ) -> Next {
+        let due = seen.plus(CHOICE_TIMEOUT);
+        if self.now < due {
+            return Next::At(due);
+        }
+        if older.gate.is_none() {
+            notices.push(other_holds(holder, older));
+        }
+        Next::Idle
     }
 
     /// A handover takes the address from a live pod, so the candidate, its Node and the `ReplicaSet`s must be read in

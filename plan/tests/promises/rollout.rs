@@ -86,6 +86,27 @@ fn the_first_of_two_replicas_keeps_it_and_the_second_gets_the_reason() {
 }
 
 #[test]
+fn a_later_pod_of_an_older_revision_gets_the_reason_once() {
+    let mut sim = attached();
+    sim.next_revision("new", "n2", 2);
+    sim.settle();
+    sim.expect_attached("partner", "new");
+    sim.pod("late").on("n3").replica_set("rs1", 1, "dep");
+    sim.wait(Duration::from_secs(50));
+    // A rollout removes it within this time.
+    assert_eq!(sim.the_pod("late").gate, None);
+    sim.taken.clear();
+    sim.wait(Duration::from_mins(10));
+    sim.expect_denied("late", Reason::ClaimedByOther);
+    sim.expect_event("late", Reason::ClaimedByOther);
+    let late = sim.the_pod("late").uid.clone();
+    let told = |step: &Step| matches!(step, Step::Write(Write::Gate(gate)) if gate.uid == late);
+    let told = sim.taken.iter().filter(|(_, _, step)| told(step));
+    assert_eq!(told.count(), 1, "{}", sim.story());
+    sim.expect_attached("partner", "new");
+}
+
+#[test]
 fn a_newer_pod_of_another_deployment_takes_nothing() {
     let mut sim = attached();
     sim.pod("new").on("n2").replica_set("rs9", 9, "other");
@@ -187,7 +208,9 @@ fn a_third_revision_precedes_the_second() {
     sim.containers_ready("third");
     sim.settle();
     sim.expect_attached("partner", "third");
-    sim.expect_cost(2, 3, 2);
+    // Nothing removes the second one here, so it gets the reason after a minute.
+    sim.expect_denied("second", Reason::ClaimedByOther);
+    sim.expect_cost(2, 3, 3);
 }
 
 #[test]
