@@ -57,7 +57,7 @@ impl Facts {
             }
             Fact::BlockWrote(name, step, outcome) => {
                 self.block_wrote(&name, &step, &outcome, now);
-                Affected::Nothing
+                self.released(&step, &outcome)
             }
             Fact::NodeReport(report) => self.see_node_report(report, now),
             Fact::NodeReportGone(name) => self.lose_node_report(&name, now),

@@ -8,7 +8,6 @@ use super::super::{Affected, CallError, Facts, Memory, WriteOutcome, Written};
 use crate::facts::location::OwnWrite;
 use crate::facts::memory::Recorded;
 use crate::names::{IpName, PodUid};
-use crate::objects::Reservation;
 use crate::outcome::Outcome;
 use crate::step::{Call, StatusWrite, Write};
 use crate::time::Instant;
@@ -68,15 +67,7 @@ impl Facts {
             // it again.
             (Write::Release(reservation), WriteOutcome::Done(_) | WriteOutcome::NotFound)
             | (Write::RepairReservation { reservation, .. }, WriteOutcome::NotFound) => {
-                // The watch can have shown a newer reservation already, and will not show it again: it is kept.
-                let newer = |seen: &Reservation| seen.uid != reservation.uid;
-                if !self
-                    .reservations
-                    .get(reservation.address)
-                    .is_some_and(newer)
-                {
-                    affected = affected.and(self.lose_reservation(reservation.address));
-                }
+                affected = affected.and(self.lose_released(reservation));
             }
             (Write::Label { uid, ip: None, .. }, WriteOutcome::NotFound) => {
                 affected = affected.and(self.lose_pod(uid));

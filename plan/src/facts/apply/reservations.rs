@@ -4,9 +4,10 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 
 use crate::address::Address;
-use crate::facts::{Affected, Answered, Facts};
+use crate::facts::{Affected, Answered, Facts, WriteOutcome};
 use crate::names::{IpName, IpUid};
 use crate::objects::Reservation;
+use crate::step::BlockStep;
 use crate::time::Instant;
 
 impl Facts {
@@ -52,6 +53,27 @@ impl Facts {
         freed.map_or(Affected::Nothing, |address| {
             Affected::of(self.affected_by_freed([address].into_iter()))
         })
+    }
+
+    /// A block has released a reservation. A read that is answered late can have shown it again since the watch has shown
+    /// its end.
+    pub(super) fn released(&mut self, step: &BlockStep, outcome: &WriteOutcome) -> Affected {
+        match (step, outcome) {
+            (BlockStep::Release(released), WriteOutcome::Done(_) | WriteOutcome::NotFound) => {
+                self.lose_released(released)
+            }
+            _ => Affected::Nothing,
+        }
+    }
+
+    /// The API server has answered that this reservation is gone.
+    pub(super) fn lose_released(&mut self, released: &Reservation) -> Affected {
+        // The watch can have shown a newer reservation already, and will not show it again: it is kept.
+        let known = self.reservations.get(released.address);
+        if known.is_some_and(|known| known.uid != released.uid) {
+            return Affected::Nothing;
+        }
+        self.lose_reservation(released.address)
     }
 
     /// Removes a reservation. Affects its IP, and the IPs that can get the address now, including those that found it

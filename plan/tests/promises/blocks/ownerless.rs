@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use mooring_plan::facts::{Fact, Kind};
+use mooring_plan::facts::{Fact, Kind, WriteOutcome};
 use mooring_plan::names::{BlockName, IpName, IpUid, ResourceVersion};
 use mooring_plan::objects::Reservation;
 use mooring_plan::step::{BlockStep, Read};
@@ -240,4 +240,30 @@ fn a_recreated_reservation_is_checked_again() {
     assert_eq!(about_it(&mut sim).len(), 1, "its IP is asked for");
     change(&mut sim, |held| held.uid = "another-object".to_owned());
     assert_eq!(about_it(&mut sim), [], "nothing was looked at since");
+}
+
+#[test]
+fn a_released_reservation_that_a_late_read_shows_again_is_forgotten() {
+    let mut sim = world();
+    settle_block(&mut sim);
+    reserved_late(&mut sim);
+    let held = sim.kube.reservations[&address(LATE)].clone();
+    in_time(&mut sim);
+    assert!(!reserved(&sim), "{}", sim.story());
+    let shown = Fact::ReservationRead(held.address, Some(held.clone()));
+    apply(&mut sim, shown);
+    sim.wait(INTERVAL * 3);
+    let asking = BlockStep::ReadIp(IpName::from("gone"));
+    assert_eq!(about_it(&mut sim), [asking]);
+    let (block, release) = (BlockName::from("block"), BlockStep::Release(held));
+    apply(
+        &mut sim,
+        Fact::BlockWrote(block, release, WriteOutcome::NotFound),
+    );
+    assert_eq!(about_it(&mut sim), []);
+}
+
+fn apply(sim: &mut Sim, fact: Fact) {
+    let now = sim.now;
+    sim.controllers[0].facts_mut().apply(fact, now, now);
 }
