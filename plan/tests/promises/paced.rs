@@ -39,6 +39,8 @@ pub struct Sent {
 /// The world.
 pub struct Paced {
     pub engine: Engine,
+    /// `--inventory-interval` of the next process that begins.
+    pub interval: Duration,
     pub kube: Kube,
     pub cloud: Cloud,
     pub now: Instant,
@@ -96,11 +98,10 @@ pub(crate) enum Ends {
     Request(CallGroup, Vec<Address>),
 }
 
-fn engine() -> Engine {
-    let settings = Settings {
-        inventory_interval: Duration::from_mins(1),
-    };
-    Engine::new(settings, Pacing::On)
+const MINUTE: Duration = Duration::from_mins(1);
+
+fn engine(inventory_interval: Duration) -> Engine {
+    Engine::new(Settings { inventory_interval }, Pacing::On)
 }
 
 pub fn node(number: usize) -> String {
@@ -131,7 +132,8 @@ impl Paced {
     /// A world of nodes with one ENI each, and of IPs without a pod.
     pub fn new(nodes: usize, ips: usize, reassign: Reassign) -> Self {
         let mut world = Self {
-            engine: engine(),
+            engine: engine(MINUTE),
+            interval: MINUTE,
             kube: Kube::with_one_counter(),
             cloud: Cloud::with_limit(50),
             now: Instant::from_secs(1000),
@@ -215,7 +217,7 @@ impl Paced {
 
     /// Starts a new process, which lists everything and leads.
     pub fn begins(&mut self) {
-        self.engine = engine();
+        self.engine = engine(self.interval);
         self.in_flight.clear();
         self.shown = Kube::default();
         self.watches_show();
