@@ -4,8 +4,9 @@
 
 use std::time::Duration;
 
-use mooring_plan::facts::Kind;
-use mooring_plan::names::IpName;
+use mooring_plan::facts::{Fact, Kind};
+use mooring_plan::names::{IpName, IpUid, ResourceVersion};
+use mooring_plan::objects::{UnreadableIp, UnreadableReport};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Read, Step, Write};
 use mooring_plan::time::Instant;
@@ -253,4 +254,22 @@ fn a_new_ip_of_that_name_is_for_new_pods() {
             .iter()
             .any(|(.., step)| { matches!(step, Step::Write(Write::Label { ip: None, .. })) })
     );
+}
+
+#[test]
+fn an_unreadable_ip_of_another_name_and_uid_changes_nothing_for_a_pod_of_a_gone_ip() {
+    let mut sim = two_pods();
+    let other = UnreadableIp {
+        name: IpName::from("other"),
+        uid: IpUid::from("u-other"),
+        version: ResourceVersion(1_000),
+        problem: "status.address \"garbage\" is not an address".to_owned(),
+        report: UnreadableReport::NotWritable,
+    };
+    let now = sim.now;
+    let facts = sim.controllers[0].facts_mut();
+    facts.apply(Fact::IpUnreadable(other), now, now);
+    bind(&mut sim, "a", "n1");
+    sim.wait(HOUR);
+    sim.expect_denied("a", Reason::StalePod);
 }

@@ -174,3 +174,20 @@ fn what_is_not_needed_any_more_is_forgotten() {
     sim.expect_attached("partner", "a");
     assert!(!remembered(&sim), "{}", sim.story());
 }
+
+#[test]
+fn a_pod_of_the_workload_whose_replica_set_cannot_be_read_is_waited_for_a_minute() {
+    let mut sim = Sim::reserved(&["n1", "n2"]);
+    sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
+    sim.settle();
+    sim.pod("waits").on("n2").of_controller("other");
+    sim.settle();
+    sim.unread = |read| matches!(read, Read::ReplicaSets(..));
+    sim.pod("b").replica_set("rs2", 2, "dep");
+    sim.delete_pod("a");
+    sim.remove_pod("a");
+    sim.wait(Duration::from_secs(50));
+    sim.expect_free("partner");
+    sim.wait(Duration::from_secs(30));
+    sim.expect_attached("partner", "waits");
+}

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use mooring_plan::reason::Reason;
-use mooring_plan::step::{Call, Notice, Read, StatusWrite, Write};
+use mooring_plan::step::{Call, Notice, Read, Regarding, StatusWrite, Write};
 use mooring_world::objects::reservation_of_others;
 
 use crate::programmed::ready;
@@ -282,4 +282,24 @@ fn a_condition_that_cannot_be_written_hides_no_call() {
     sim.ec2.default_fault = None;
     sim.wait(Duration::from_secs(4));
     sim.expect_on(OLD, Some("eni-n1"));
+}
+
+#[test]
+fn reasons_that_cannot_be_written_are_told_on_each_pod_and_once_on_the_ip() {
+    let mut sim = Sim::attached(&["n1"]);
+    sim.forbids = |write| matches!(write, Write::Gate(_));
+    for pod in ["b", "c", "d"] {
+        sim.pod(pod).on("n1");
+    }
+    sim.wait(SOON);
+    let facts = sim.controllers[0].facts();
+    let notices = facts.decide(&"partner".into(), sim.now).notices;
+    let about = |on: fn(&Regarding) -> bool| {
+        let refused = notices
+            .iter()
+            .filter(|of| of.reason == Reason::WriteRefused);
+        refused.filter(|notice| on(&notice.on)).count()
+    };
+    assert_eq!(about(|on| matches!(on, Regarding::Pod(..))), 3);
+    assert_eq!(about(|on| matches!(on, Regarding::Ip(..))), 1);
 }

@@ -331,3 +331,16 @@ fn a_moved_address_leaves_its_slot_at_once() {
     sim.wait(Duration::from_secs(2));
     sim.expect_attached("other", "o");
 }
+
+#[test]
+fn a_new_leader_that_knows_the_limit_hands_over_at_once() {
+    let mut sim = with_limit(3);
+    sim.node("n2");
+    sim.next_revision("a", "n1", 1);
+    sim.settle();
+    sim.lead(0);
+    sim.wait(Duration::from_secs(2));
+    sim.next_revision("b", "n2", 2);
+    sim.wait(Duration::from_secs(5));
+    sim.expect_attached("partner", "b");
+}

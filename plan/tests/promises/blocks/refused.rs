@@ -213,3 +213,32 @@ fn a_release_brake_that_cannot_be_removed_is_told() {
         "remove the annotation ip.wgtwo.com/release-brake",
     );
 }
+
+#[test]
+fn a_write_that_succeeds_ends_its_row_of_refusals() {
+    let mut sim = world();
+    tries(&mut sim, of_n1, 20);
+    tries(&mut sim, |_| false, 31);
+    settle_block(&mut sim);
+    sim.change_node("n1", |node| node.labels.clear());
+    let before = sim.forbidden;
+    sim.tell(0);
+    round(&mut sim, of_n1);
+    assert_eq!(sim.forbidden, before + 1);
+    let told = told(&mut sim);
+    let text = format!("denied by a policy, request {}.", sim.forbidden);
+    assert!(told[0].message.contains(&text), "{told:?}");
+}
+
+#[test]
+fn a_block_stays_while_the_status_of_an_ip_names_it_without_a_reservation() {
+    let mut sim = world();
+    settle_block(&mut sim);
+    sim.kube.bump();
+    sim.kube.reservations.clear();
+    sim.change_block("block", |block| block.deleting = true);
+    sim.tell(0);
+    let steps = steps(&mut sim);
+    let removes = |step: &BlockStep| matches!(step, BlockStep::RemoveFinalizer { .. });
+    assert!(!steps.iter().any(removes), "{steps:?}");
+}
