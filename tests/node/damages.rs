@@ -33,7 +33,7 @@ pub fn every_damage_is_repaired(backend: Backend) {
         "ip rule del pref 600 fwmark 0x10000/0xf0000 table 10601",
         "ip route flush table 10601",
         "ip rule del pref 599 from 203.0.113.11",
-        "ip rule del pref 599 to 10.77.0.20",
+        "ip rule del pref 599 fwmark 0x10000/0xf0000 iif eth1",
         "nft delete table ip mooring",
         "nft flush table ip mooring",
         "nft flush ruleset",
