@@ -23,9 +23,8 @@ pub(crate) const SECOND_INVENTORY_DELAY: Duration = Duration::from_secs(2);
 /// Maximum number of requested inventories: for proofs one in each of the next ten seconds, and some others.
 const MOST_WANTED: usize = 16;
 
-/// Minimum time for which an inventory is fresh, also with a short interval (R1.9): its age counts from its beginning,
-/// and four pages that take as long as a page may take (10 s) must not make it old before it is answered.
-const LEAST_FRESH: Duration = Duration::from_secs(45);
+/// Minimum time for which an inventory is fresh, also with a short interval (R1.9).
+const LEAST_FRESH: Duration = Duration::from_secs(10);
 
 /// The facts about one subnet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

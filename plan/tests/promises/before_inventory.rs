@@ -3,11 +3,9 @@
 
 use std::time::Duration;
 
-use mooring_plan::cloud::Reassign;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 
-use crate::paced::Paced;
 use crate::sim::Sim;
 
 /// A new process, to which EC2 answers every Describe with this outcome. A pod waits on a node, and another one for a
@@ -63,15 +61,4 @@ fn the_message_names_the_subnet_and_the_tags_that_an_interface_needs() {
     for words in ["node n1", "subnet-", "use=partners", "block block"] {
         assert!(message.contains(words), "{message}");
     }
-}
-
-#[test]
-fn an_inventory_that_takes_longer_than_its_interval_is_fresh_when_it_ends() {
-    let mut world = Paced::new(1, 1, Reassign::Refuse);
-    world.interval = Duration::from_secs(1);
-    world.takes.1 = Duration::from_secs(40);
-    world.begins();
-    world.pod("db", 0, 0);
-    world.run(Duration::from_mins(2));
-    assert_eq!(world.attached(1), 1, "{:?}", world.inventories);
 }

@@ -39,8 +39,6 @@ pub struct Sent {
 /// The world.
 pub struct Paced {
     pub engine: Engine,
-    /// `--inventory-interval` of the next process that begins.
-    pub interval: Duration,
     pub kube: Kube,
     pub cloud: Cloud,
     pub now: Instant,
@@ -98,10 +96,11 @@ pub(crate) enum Ends {
     Request(CallGroup, Vec<Address>),
 }
 
-const MINUTE: Duration = Duration::from_mins(1);
-
-fn engine(inventory_interval: Duration) -> Engine {
-    Engine::new(Settings { inventory_interval }, Pacing::On)
+fn engine() -> Engine {
+    let settings = Settings {
+        inventory_interval: Duration::from_mins(1),
+    };
+    Engine::new(settings, Pacing::On)
 }
 
 pub fn node(number: usize) -> String {
@@ -132,8 +131,7 @@ impl Paced {
     /// A world of nodes with one ENI each, and of IPs without a pod.
     pub fn new(nodes: usize, ips: usize, reassign: Reassign) -> Self {
         let mut world = Self {
-            engine: engine(MINUTE),
-            interval: MINUTE,
+            engine: engine(),
             kube: Kube::with_one_counter(),
             cloud: Cloud::with_limit(50),
             now: Instant::from_secs(1000),
@@ -217,7 +215,7 @@ impl Paced {
 
     /// Starts a new process, which lists everything and leads.
     pub fn begins(&mut self) {
-        self.engine = engine(self.interval);
+        self.engine = engine();
         self.in_flight.clear();
         self.shown = Kube::default();
         self.watches_show();
