@@ -120,6 +120,12 @@ impl FailedWrites {
             .retain(|_, failed| failed.backoff.until.plus(KEEP) > now);
     }
 
+    /// The spec of the IP has changed: another address can be asked for.
+    pub(super) fn forget_creates(&mut self) {
+        self.0
+            .retain(|subject, _| !matches!(subject, Subject::Reserve(_)));
+    }
+
     pub(super) fn forget_pod(&mut self, uid: &PodUid) {
         self.0.retain(|subject, _| !subject.is_of(uid));
     }

@@ -15,6 +15,7 @@ use mooring_plan::step::{Read, Step, Write};
 use mooring_world::objects::reservation_of_others;
 
 use crate::paced::{Paced, ip};
+use crate::programmed::ready;
 use crate::sim::{Sim, address, address_after};
 
 const MANY: usize = 1_000;
@@ -268,4 +269,18 @@ fn ips_whose_creates_are_refused_report_it_once() {
             assert_eq!(ready.unwrap().reason, Reason::WriteRefused);
         }
     }
+}
+
+#[test]
+fn an_ip_that_no_longer_asks_for_a_refused_address_gets_another_one() {
+    let mut sim = Sim::new();
+    sim.forbids = |write| matches!(write, Write::Reserve { address: of, .. } if *of == address("203.0.113.50"));
+    sim.ip_of_block("partner", "block");
+    sim.edit("partner", "203.0.113.50");
+    sim.wait(Duration::from_secs(10));
+    assert_eq!(ready(&sim).reason, Reason::WriteRefused);
+    sim.change_spec("partner", |desired| desired.address = None);
+    sim.wait(Duration::from_secs(10));
+    sim.expect_free("partner");
+    assert!(sim.the_ip("partner").status.address.is_some());
 }

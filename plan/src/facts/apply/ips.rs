@@ -42,6 +42,7 @@ impl Facts {
         {
             memory.failures.call_is_over();
             memory.taken.clear();
+            memory.failures.writes.forget_creates();
         }
         let desired_changed = known.is_none_or(|before| before.desired != ip.desired);
         let seen = memory.edit_seen.filter(|_| !desired_changed);
