@@ -284,3 +284,18 @@ fn an_ip_that_no_longer_asks_for_a_refused_address_gets_another_one() {
     sim.expect_free("partner");
     assert!(sim.the_ip("partner").status.address.is_some());
 }
+
+#[test]
+fn a_refused_address_that_the_block_gives_no_more_is_not_asked_for() {
+    let mut sim = begun();
+    sim.forbids =
+        |write| matches!(write, Write::Reserve { address: of, .. } if *of == address(ONLY));
+    sim.wait(Duration::from_secs(10));
+    sim.change_block("block", |block| {
+        let spec = block.spec.as_mut().unwrap();
+        spec.range = BlockRange::parse("203.0.113.20/31", []).unwrap();
+    });
+    sim.wait(Duration::from_mins(1));
+    let given = ["first", "other"].map(|name| sim.the_ip(name).status.address);
+    assert!(given.iter().all(Option::is_some), "{given:?}");
+}
