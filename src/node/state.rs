@@ -130,7 +130,15 @@ pub enum Selector {
     },
 }
 
-/// The longest prefix of the routes that a rule with [`Selector::FromToSingle`] or [`Selector::WayBack`] leaves out.
+impl Selector {
+    /// Whether the rule uses only routes to a single address.
+    #[must_use]
+    pub const fn single_routes(&self) -> bool {
+        matches!(self, Self::FromToSingle(_) | Self::WayBack { .. })
+    }
+}
+
+/// The longest prefix of the routes that a rule with [`Selector::single_routes`] leaves out.
 pub const SUPPRESSED_PREFIX: u32 = 31;
 
 impl fmt::Display for Rule {
@@ -145,12 +153,10 @@ impl fmt::Display for Rule {
             }
         }
         write!(f, " lookup {}", self.table)?;
-        match self.selector {
-            Selector::FromToSingle(_) | Selector::WayBack { .. } => {
-                write!(f, " suppress_prefixlength {SUPPRESSED_PREFIX}")
-            }
-            _ => Ok(()),
+        if self.selector.single_routes() {
+            write!(f, " suppress_prefixlength {SUPPRESSED_PREFIX}")?;
         }
+        Ok(())
     }
 }
 

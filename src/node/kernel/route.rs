@@ -208,11 +208,10 @@ impl Routing {
     }
 
     const fn priority(&self, selector: &Selector) -> u32 {
-        match selector {
-            Selector::Mark { .. } | Selector::From(_) => self.settings.rule_priority(),
-            Selector::FromToSingle(_) | Selector::WayBack { .. } => {
-                self.settings.earlier_priority()
-            }
+        if selector.single_routes() {
+            self.settings.earlier_priority()
+        } else {
+            self.settings.rule_priority()
         }
     }
 
@@ -241,10 +240,7 @@ impl Routing {
                 RuleAttribute::Iifname(link.clone()),
             ]),
         }
-        if matches!(
-            rule.selector,
-            Selector::FromToSingle(_) | Selector::WayBack { .. }
-        ) {
+        if rule.selector.single_routes() {
             let suppressed = RuleAttribute::SuppressPrefixLen(SUPPRESSED_PREFIX);
             message.attributes.push(suppressed);
         }
