@@ -2,7 +2,7 @@
 //! was gone. Otherwise its own finalizer would keep it, and its address, permanently.
 //! Rules: R2.22 to R2.24.
 
-use crate::facts::{Facts, READ_FRESH, SubnetFacts};
+use crate::facts::{Answered, Facts, READ_FRESH, SubnetFacts};
 use crate::names::{IpName, IpUid};
 use crate::objects::{Block, BlockSpec, Reservation};
 use crate::step::BlockStep;
@@ -32,18 +32,20 @@ impl Facts {
             }
             let release = BlockStep::Release(reservation.clone());
             let read = self.reads.ips.get(parent);
-            match read.filter(|read| read.begun > *since && now.since(read.begun) <= READ_FRESH) {
+            let waits = || failures.is_some_and(|failures| !failures.is_due(&release, now));
+            let step = match read
+                .filter(|read| read.begun > *since && now.since(read.begun) <= READ_FRESH)
+            {
                 // Nothing is read for a write that waits.
-                None if failures.is_some_and(|failures| !failures.is_due(&release, now)) => {
-                    Some((release.clone(), release))
+                None if !waits() => BlockStep::ReadIp(parent.clone()),
+                Some(Answered {
+                    value: Some(ip), ..
+                }) if may_be_of(reservation, &ip.uid) => {
+                    return None;
                 }
-                None => Some((BlockStep::ReadIp(parent.clone()), release)),
-                Some(read) => {
-                    let found = read.value.as_ref().map(|ip| &ip.uid);
-                    let lives = found.is_some_and(|uid| may_be_of(reservation, uid));
-                    (!lives).then(|| (release.clone(), release))
-                }
-            }
+                _ => release.clone(),
+            };
+            Some((step, release))
         })
     }
 

@@ -51,7 +51,7 @@ impl<'a> World<'a> {
                         name.clone(),
                     )));
                 }
-                let later = self.report_older(holder, candidate.pod, candidate.seen, notices);
+                let later = self.report_older(holder, &candidate, notices);
                 waits = waits.or(soon).no_later_than(&later);
                 continue;
             };
@@ -73,7 +73,7 @@ impl<'a> World<'a> {
                 continue;
             };
             if set.revision <= before.revision {
-                let later = self.report_older(holder, candidate.pod, candidate.seen, notices);
+                let later = self.report_older(holder, &candidate, notices);
                 waits = waits.no_later_than(&later);
                 continue;
             }
@@ -101,19 +101,13 @@ impl<'a> World<'a> {
 
     /// A rollout itself removes the pods of older revisions and those whose `ReplicaSet` is gone. If it does not (it is
     /// paused, or its new pods do not become ready), such a pod gets the reason, unless its gate has one.
-    fn report_older(
-        &self,
-        holder: &Pod,
-        older: &Pod,
-        seen: Instant,
-        notices: &mut Notices,
-    ) -> Next {
-        let due = seen.plus(CHOICE_TIMEOUT);
+    fn report_older(&self, holder: &Pod, older: &Candidate<'_>, notices: &mut Notices) -> Next {
+        let due = older.seen.plus(CHOICE_TIMEOUT);
         if self.now < due {
             return Next::At(due);
         }
-        if older.gate.is_none() {
-            notices.push(other_holds(holder, older));
+        if older.pod.gate.is_none() {
+            notices.push(other_holds(holder, older.pod));
         }
         Next::Idle
     }

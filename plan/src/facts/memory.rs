@@ -189,7 +189,7 @@ impl Memory {
             // Earlier reads are not about the new holder.
             self.last_write_at = self.last_write_at.max(now);
         }
-        // Between two claims of one pod for one place another leader can have given the address to somebody else.
+        // Between two claims of one pod for one place another leader can have moved the address to another pod.
         let same_id = old.map(|claim| claim.id) == claim.map(|claim| claim.id);
         let same_target = old.and_then(|claim| claim.target())
             == claim.and_then(|claim| claim.target())
