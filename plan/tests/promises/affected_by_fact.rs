@@ -23,11 +23,6 @@ fn world() -> Sim {
     sim
 }
 
-fn told(sim: &mut Sim, fact: Fact) -> Affected {
-    let now = sim.now;
-    sim.controllers[0].facts_mut().apply(fact, now, now)
-}
-
 fn partner() -> Affected {
     Affected::One(IpName::from("partner"))
 }
@@ -55,7 +50,7 @@ fn a_known_fact_affects_no_ip() {
     ];
     for fact in known {
         let said = format!("{fact:?}");
-        assert_eq!(told(&mut sim, fact), Affected::Nothing, "{said}");
+        assert_eq!(sim.apply(fact), Affected::Nothing, "{said}");
     }
 }
 
@@ -65,24 +60,21 @@ fn a_new_fact_affects_the_ips_it_is_about() {
     let kube = sim.kube.clone();
     let mut block = kube.blocks.values().next().unwrap().clone();
     block.release_brake = true;
-    assert_eq!(told(&mut sim, Fact::Block(block)), several(&["partner"]));
+    assert_eq!(sim.apply(Fact::Block(block)), several(&["partner"]));
     let mut pod = kube.pods[&key("a")].clone();
     pod.version = ResourceVersion(1_000);
-    assert_eq!(told(&mut sim, Fact::Pod(pod.clone())), partner());
+    assert_eq!(sim.apply(Fact::Pod(pod.clone())), partner());
     // The label changed: the IP of the former label has lost a pod.
     pod.version = ResourceVersion(1_001);
     pod.label = Some("other".into());
-    assert_eq!(
-        told(&mut sim, Fact::Pod(pod)),
-        several(&["other", "partner"])
-    );
+    assert_eq!(sim.apply(Fact::Pod(pod)), several(&["other", "partner"]));
     let elsewhere = vec!["198.51.100.0/24".parse().unwrap()];
     let fact = Fact::SubnetRead(SubnetId::from(SUBNET), Subnet::untagged(elsewhere));
-    assert_eq!(told(&mut sim, fact), Affected::All);
+    assert_eq!(sim.apply(fact), Affected::All);
     let fact = Fact::LimitsRead([("m5.large".into(), 2)].into());
-    assert_eq!(told(&mut sim, fact), Affected::All);
+    assert_eq!(sim.apply(fact), Affected::All);
     let fact = Fact::Restored(Kind::Ip);
-    assert_eq!(told(&mut sim, fact), Affected::All, "a backup");
+    assert_eq!(sim.apply(fact), Affected::All, "a backup");
 }
 
 #[test]
@@ -155,12 +147,12 @@ fn a_recreated_reservation_is_applied_whatever_its_version() {
     let mut recreated = sim.kube.reservations[&address("203.0.113.10")].clone();
     recreated.version = ResourceVersion(1);
     assert_eq!(
-        told(&mut sim, Fact::Reservation(recreated.clone())),
+        sim.apply(Fact::Reservation(recreated.clone())),
         Affected::Nothing,
         "older"
     );
     recreated.uid = "recreated".to_owned();
-    assert_eq!(told(&mut sim, Fact::Reservation(recreated)), partner());
+    assert_eq!(sim.apply(Fact::Reservation(recreated)), partner());
 }
 
 #[test]
@@ -168,45 +160,35 @@ fn an_ip_with_another_uid_is_another_ip_whatever_its_version() {
     let mut sim = world();
     let mut recreated = sim.the_ip("partner").clone();
     recreated.version = ResourceVersion(1);
-    assert_eq!(
-        told(&mut sim, Fact::Ip(recreated.clone())),
-        Affected::Nothing
-    );
+    assert_eq!(sim.apply(Fact::Ip(recreated.clone())), Affected::Nothing);
     recreated.uid = "recreated".into();
-    assert_eq!(told(&mut sim, Fact::Ip(recreated)), partner());
+    assert_eq!(sim.apply(Fact::Ip(recreated)), partner());
 }
 
 #[test]
 fn a_deletion_affects_only_related_ips() {
     let mut sim = world();
     let uid = sim.the_pod("a").uid.clone();
-    assert_eq!(told(&mut sim, Fact::PodDeleted(uid.clone())), partner());
-    assert_eq!(
-        told(&mut sim, Fact::PodDeleted(uid)),
-        Affected::Nothing,
-        "again"
-    );
+    assert_eq!(sim.apply(Fact::PodDeleted(uid.clone())), partner());
+    assert_eq!(sim.apply(Fact::PodDeleted(uid)), Affected::Nothing, "again");
     let gone = address("203.0.113.10");
-    assert_eq!(told(&mut sim, Fact::ReservationGone(gone)), partner());
+    assert_eq!(sim.apply(Fact::ReservationGone(gone)), partner());
+    assert_eq!(sim.apply(Fact::ReservationGone(gone)), Affected::Nothing);
     assert_eq!(
-        told(&mut sim, Fact::ReservationGone(gone)),
+        sim.apply(Fact::NodeGone("nobody".into())),
         Affected::Nothing
     );
-    assert_eq!(
-        told(&mut sim, Fact::NodeGone("nobody".into())),
-        Affected::Nothing
-    );
-    assert_eq!(told(&mut sim, Fact::NodeGone("n2".into())), several(&[]));
-    let gone = told(&mut sim, Fact::NodeGone("n1".into()));
+    assert_eq!(sim.apply(Fact::NodeGone("n2".into())), several(&[]));
+    let gone = sim.apply(Fact::NodeGone("n1".into()));
     assert_eq!(gone, several(&["partner"]), "its holder is there");
     // Others can wait for its address.
     let uid = sim.the_ip("partner").uid.clone();
     assert_eq!(
-        told(&mut sim, Fact::IpGone(IpName::from("partner"), uid.clone())),
+        sim.apply(Fact::IpGone(IpName::from("partner"), uid.clone())),
         several(&["partner"])
     );
     assert_eq!(
-        told(&mut sim, Fact::IpGone(IpName::from("partner"), uid.clone())),
+        sim.apply(Fact::IpGone(IpName::from("partner"), uid.clone())),
         Affected::Nothing
     );
 }
@@ -233,20 +215,20 @@ fn a_read_affects_the_same_ips_as_a_watch() {
     let mut node = sim.kube.nodes.values().next().unwrap().clone();
     node.ready = false;
     let shown = Fact::NodeRead(node.name.clone(), Some(node.clone()));
-    assert_eq!(told(&mut sim, shown), several(&["partner"]));
-    assert_eq!(told(&mut sim, Fact::Node(node.clone())), Affected::Nothing);
+    assert_eq!(sim.apply(shown), several(&["partner"]));
+    assert_eq!(sim.apply(Fact::Node(node.clone())), Affected::Nothing);
     sim.now = sim.now.plus(Duration::from_millis(1));
     let gone = Fact::NodeRead(node.name, None);
-    assert_eq!(told(&mut sim, gone.clone()), several(&["partner"]));
-    assert_eq!(told(&mut sim, gone), Affected::Nothing);
+    assert_eq!(sim.apply(gone.clone()), several(&["partner"]));
+    assert_eq!(sim.apply(gone), Affected::Nothing);
     let mut held = sim.kube.reservations[&address("203.0.113.10")].clone();
     held.version = ResourceVersion(1_000);
     let shown = Fact::ReservationRead(held.address, Some(held.clone()));
-    assert_eq!(told(&mut sim, shown), partner());
+    assert_eq!(sim.apply(shown), partner());
     let known = Fact::Reservation(held);
-    assert_eq!(told(&mut sim, known), Affected::Nothing);
+    assert_eq!(sim.apply(known), Affected::Nothing);
     // Others can wait for its address.
     let missed = Fact::IpRead(IpName::from("partner"), None);
-    assert_eq!(told(&mut sim, missed.clone()), several(&["partner"]));
-    assert_eq!(told(&mut sim, missed), Affected::Nothing);
+    assert_eq!(sim.apply(missed.clone()), several(&["partner"]));
+    assert_eq!(sim.apply(missed), Affected::Nothing);
 }

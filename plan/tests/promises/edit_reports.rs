@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use mooring_plan::names::IpName;
+use mooring_plan::objects::Reservation;
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Call, Read, StatusWrite, Step, Write};
@@ -45,6 +46,17 @@ fn expect_new(sim: &Sim) {
     sim.expect_on(NEW, Some("eni-n1"));
     sim.expect_on(OLD, None);
     sim.expect_reserved_only(NEW);
+}
+
+/// "partner" is edited to an address that another owner has reserved. Afterwards `taken` has the steps of four intervals.
+fn edit_to_reserved(sim: &mut Sim, mut held: Reservation) {
+    held.version = sim.kube.bump();
+    sim.kube.reservations.insert(held.address, held);
+    sim.edit("partner", NEW);
+    sim.wait(INTERVAL);
+    sim.expect_not_reserved("partner", Reason::AddressInUse);
+    sim.taken.clear();
+    sim.wait(INTERVAL * 4);
 }
 
 #[test]
@@ -138,15 +150,10 @@ fn an_edit_that_waits_for_an_inventory_does_not_hide_the_gate() {
 #[test]
 fn an_address_of_another_manager_is_asked_for_twice_a_minute() {
     let mut sim = Sim::attached(&["n1"]);
-    let version = sim.kube.bump();
-    let mut held = reservation_of_others("ipaddress-of-others", address(NEW), None);
-    held.version = version;
-    sim.kube.reservations.insert(held.address, held);
-    sim.edit("partner", NEW);
-    sim.wait(INTERVAL);
-    sim.expect_not_reserved("partner", Reason::AddressInUse);
-    sim.taken.clear();
-    sim.wait(INTERVAL * 4);
+    edit_to_reserved(
+        &mut sim,
+        reservation_of_others("ipaddress-of-others", address(NEW), None),
+    );
     let asked = |step: &Step| matches!(step, Step::Read(Read::Reservation(_)));
     let asked = sim.taken.iter().filter(|(_, _, step)| asked(step)).count();
     assert!((7..=11).contains(&asked), "{asked}\n{}", sim.story());
@@ -178,17 +185,10 @@ fn a_block_that_cannot_be_read_while_an_edit_releases_the_old_address_is_written
 fn an_address_of_an_ip_of_another_kind_is_reported_once() {
     let mut sim = Sim::attached(&["n1"]);
     sim.ip("other", "203.0.113.30");
-    let version = sim.kube.bump();
     let parent = IpName::from("other");
     let mut held = reservation_of_others("ipaddress-of-others", address(NEW), Some(&parent));
     held.parent_text = "IP elsewhere/other".to_owned();
-    held.version = version;
-    sim.kube.reservations.insert(held.address, held);
-    sim.edit("partner", NEW);
-    sim.wait(INTERVAL);
-    sim.expect_not_reserved("partner", Reason::AddressInUse);
-    sim.taken.clear();
-    sim.wait(INTERVAL * 4);
+    edit_to_reserved(&mut sim, held);
     let written = |step: &Step| matches!(step, Step::Write(Write::Status { .. }));
     let written = sim.taken.iter().filter(|(_, _, step)| written(step));
     assert_eq!(written.count(), 0, "{}", sim.story());

@@ -5,13 +5,14 @@
 use std::time::Duration;
 
 use mooring_plan::facts::{Fact, Kind};
-use mooring_plan::names::{IpName, IpUid, ResourceVersion};
+use mooring_plan::names::{IpName, IpUid};
 use mooring_plan::objects::{UnreadableIp, UnreadableReport};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Read, Step, Write};
 use mooring_plan::time::Instant;
 
 use crate::sim::Sim;
+use crate::unreadable::unreadable;
 use crate::waiting_reasons::{HOUR, told};
 
 /// Pod "a" was admitted and not scheduled, and then its IP "partner" was deleted.
@@ -261,14 +262,13 @@ fn an_unreadable_ip_of_another_name_and_uid_changes_nothing_for_a_pod_of_a_gone_
     let mut sim = two_pods();
     let other = UnreadableIp {
         name: IpName::from("other"),
-        uid: IpUid::from("u-other"),
-        version: ResourceVersion(1_000),
-        problem: "status.address \"garbage\" is not an address".to_owned(),
-        report: UnreadableReport::NotWritable,
+        ..unreadable(
+            &IpUid::from("u-other"),
+            1_000,
+            UnreadableReport::NotWritable,
+        )
     };
-    let now = sim.now;
-    let facts = sim.controllers[0].facts_mut();
-    facts.apply(Fact::IpUnreadable(other), now, now);
+    sim.apply(Fact::IpUnreadable(other));
     bind(&mut sim, "a", "n1");
     sim.wait(HOUR);
     sim.expect_denied("a", Reason::StalePod);

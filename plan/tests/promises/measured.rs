@@ -286,14 +286,3 @@ fn a_claim_from_an_earlier_lead_is_not_measured() {
     });
     assert_eq!(took, []);
 }
-
-#[test]
-fn each_inventory_that_counts_is_reported_with_its_duration() {
-    let world = Paced::attached_once();
-    let took = values(&world, |report| match report {
-        Report::Inventory(_, took) => Some(*took),
-        _ => None,
-    });
-    assert!(!took.is_empty());
-    assert!(took.iter().all(|took| !took.is_zero()), "{took:?}");
-}

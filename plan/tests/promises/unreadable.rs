@@ -26,7 +26,7 @@ fn partner() -> IpName {
     IpName::from("partner")
 }
 
-fn unreadable(uid: &IpUid, version: u64, report: UnreadableReport) -> UnreadableIp {
+pub fn unreadable(uid: &IpUid, version: u64, report: UnreadableReport) -> UnreadableIp {
     UnreadableIp {
         name: partner(),
         uid: uid.clone(),
@@ -34,11 +34,6 @@ fn unreadable(uid: &IpUid, version: u64, report: UnreadableReport) -> Unreadable
         problem: "status.address \"garbage\" is not an address".to_owned(),
         report,
     }
-}
-
-fn told(sim: &mut Sim, fact: Fact) -> Affected {
-    let now = sim.now;
-    sim.controllers[0].facts_mut().apply(fact, now, now)
 }
 
 fn decided(sim: &Sim) -> Decision {
@@ -62,8 +57,8 @@ fn an_unreadable_ip_gets_a_reason_with_a_remedy_and_nothing_else() {
     let mut sim = world();
     let uid = sim.kube.ips[&partner()].uid.clone();
     let seen = Fact::IpUnreadable(unreadable(&uid, 1_000, UnreadableReport::Nothing));
-    assert_eq!(told(&mut sim, seen.clone()), Affected::One(partner()));
-    assert_eq!(told(&mut sim, seen), Affected::Nothing, "told already");
+    assert_eq!(sim.apply(seen.clone()), Affected::One(partner()));
+    assert_eq!(sim.apply(seen), Affected::Nothing, "told already");
     // A pod asks for it: its address can be on any ENI.
     sim.pod("a").on("n1");
     sim.tell(0);
@@ -80,12 +75,12 @@ fn an_unreadable_ip_gets_a_reason_with_a_remedy_and_nothing_else() {
 
     // The IP after that write.
     let said = UnreadableReport::Unreadable(message);
-    told(&mut sim, Fact::IpUnreadable(unreadable(&uid, 1_001, said)));
+    sim.apply(Fact::IpUnreadable(unreadable(&uid, 1_001, said)));
     assert_eq!(decided(&sim).step, None);
     assert_eq!(decided(&sim).notices.len(), 1, "the Event stays true");
     // It has become unreadable in another way.
     let said = UnreadableReport::Unreadable("something else".to_owned());
-    told(&mut sim, Fact::IpUnreadable(unreadable(&uid, 1_002, said)));
+    sim.apply(Fact::IpUnreadable(unreadable(&uid, 1_002, said)));
     assert_eq!(sentence(&decided(&sim)).0, ResourceVersion(1_002));
 }
 
@@ -93,10 +88,11 @@ fn an_unreadable_ip_gets_a_reason_with_a_remedy_and_nothing_else() {
 fn without_room_for_a_condition_an_event_is_written() {
     let mut sim = world();
     let uid = sim.kube.ips[&partner()].uid.clone();
-    told(
-        &mut sim,
-        Fact::IpUnreadable(unreadable(&uid, 1_000, UnreadableReport::NotWritable)),
-    );
+    sim.apply(Fact::IpUnreadable(unreadable(
+        &uid,
+        1_000,
+        UnreadableReport::NotWritable,
+    )));
     let decision = decided(&sim);
     assert_eq!(decision.step, None);
     assert_eq!(decision.notices.len(), 1);
@@ -107,24 +103,22 @@ fn a_failed_write_of_the_condition_is_repeated() {
     use mooring_plan::facts::WriteOutcome;
     let mut sim = world();
     let uid = sim.kube.ips[&partner()].uid.clone();
-    told(
-        &mut sim,
-        Fact::IpUnreadable(unreadable(&uid, 1_000, UnreadableReport::Nothing)),
-    );
+    sim.apply(Fact::IpUnreadable(unreadable(
+        &uid,
+        1_000,
+        UnreadableReport::Nothing,
+    )));
     let (version, message) = sentence(&decided(&sim));
     let write = Write::ReportUnreadable {
         ip: partner(),
         version,
         message,
     };
-    told(
-        &mut sim,
-        Fact::Wrote {
-            ip: partner(),
-            write,
-            outcome: WriteOutcome::Unknown,
-        },
-    );
+    sim.apply(Fact::Wrote {
+        ip: partner(),
+        write,
+        outcome: WriteOutcome::Unknown,
+    });
     let waits = decided(&sim);
     assert_eq!(waits.step, None);
     sim.now = waits.again.expect("a moment");
@@ -135,29 +129,30 @@ fn a_failed_write_of_the_condition_is_repeated() {
 fn a_repaired_ip_continues() {
     let mut sim = world();
     let ip = sim.kube.ips[&partner()].clone();
-    told(
-        &mut sim,
-        Fact::IpUnreadable(unreadable(&ip.uid, 1_000, UnreadableReport::Nothing)),
-    );
+    sim.apply(Fact::IpUnreadable(unreadable(
+        &ip.uid,
+        1_000,
+        UnreadableReport::Nothing,
+    )));
     // An answer that is older than the change that made it unreadable is ignored.
     let older = Fact::Ip(mooring_plan::objects::Ip {
         version: ResourceVersion(999),
         ..ip.clone()
     });
-    assert_eq!(told(&mut sim, older), Affected::Nothing);
+    assert_eq!(sim.apply(older), Affected::Nothing);
     sentence(&decided(&sim));
     let repaired = mooring_plan::objects::Ip {
         version: ResourceVersion(1_001),
         ..ip.clone()
     };
-    assert_eq!(told(&mut sim, Fact::Ip(repaired)), Affected::One(partner()));
+    assert_eq!(sim.apply(Fact::Ip(repaired)), Affected::One(partner()));
     assert!(!matches!(
         decided(&sim).step,
         Some(Step::Write(Write::ReportUnreadable { .. }))
     ));
     // A lagging watch shows the earlier state.
     let late = unreadable(&ip.uid, 1_000, UnreadableReport::Nothing);
-    assert_eq!(told(&mut sim, Fact::IpUnreadable(late)), Affected::Nothing);
+    assert_eq!(sim.apply(Fact::IpUnreadable(late)), Affected::Nothing);
 }
 
 #[test]
@@ -165,7 +160,7 @@ fn an_unreadable_ip_does_not_hide_its_successor_in_any_order() {
     let mut sim = world();
     let ip = sim.kube.ips[&partner()].clone();
     let unreadable = || Fact::IpUnreadable(unreadable(&ip.uid, 1_000, UnreadableReport::Nothing));
-    told(&mut sim, unreadable());
+    sim.apply(unreadable());
     // The deletion of the unreadable IP was not shown.
     let successor = mooring_plan::objects::Ip {
         uid: IpUid::from("u-successor"),
@@ -173,7 +168,7 @@ fn an_unreadable_ip_does_not_hide_its_successor_in_any_order() {
         ..ip.clone()
     };
     for fact in [Fact::Ip(successor), unreadable()] {
-        told(&mut sim, fact);
+        sim.apply(fact);
         let step = decided(&sim).step;
         assert!(
             !matches!(
@@ -192,7 +187,7 @@ fn an_unreadable_ip_does_not_hide_a_successor_that_is_unreadable_too() {
     let successor = IpUid::from("u-successor");
     for (uid, version) in [(&successor, 1_001), (&uid, 1_000)] {
         let seen = unreadable(uid, version, UnreadableReport::Nothing);
-        told(&mut sim, Fact::IpUnreadable(seen));
+        sim.apply(Fact::IpUnreadable(seen));
         assert_eq!(sentence(&decided(&sim)).0, ResourceVersion(1_001));
     }
 }
@@ -202,14 +197,14 @@ fn a_repaired_ip_of_a_restored_api_server_has_a_lower_version() {
     let mut sim = world();
     let ip = sim.kube.ips[&partner()].clone();
     let broken = unreadable(&ip.uid, 1_000, UnreadableReport::Nothing);
-    told(&mut sim, Fact::IpUnreadable(broken));
+    sim.apply(Fact::IpUnreadable(broken));
     let restored = Fact::Ip(mooring_plan::objects::Ip {
         version: ResourceVersion(2),
         ..ip
     });
-    assert_eq!(told(&mut sim, restored.clone()), Affected::Nothing);
-    assert_eq!(told(&mut sim, Fact::Restored(Kind::Ip)), Affected::All);
-    assert_eq!(told(&mut sim, restored), Affected::One(partner()));
+    assert_eq!(sim.apply(restored.clone()), Affected::Nothing);
+    assert_eq!(sim.apply(Fact::Restored(Kind::Ip)), Affected::All);
+    assert_eq!(sim.apply(restored), Affected::One(partner()));
 }
 
 #[test]
@@ -219,7 +214,7 @@ fn an_ip_that_was_never_readable_is_known_until_its_deletion() {
         name: IpName::from("never"),
         ..unreadable(&IpUid::from("u-never"), 1_000, UnreadableReport::Nothing)
     };
-    told(&mut sim, Fact::IpUnreadable(never.clone()));
+    sim.apply(Fact::IpUnreadable(never.clone()));
     let facts = sim.controllers[0].facts();
     let names: Vec<&IpName> = facts.ip_names().collect();
     assert_eq!(names, [&partner(), &never.name]);
@@ -227,12 +222,9 @@ fn an_ip_that_was_never_readable_is_known_until_its_deletion() {
     let now = sim.now;
     assert!(facts.decide(&never.name, now).step.is_some());
     // The deletion of an earlier IP of this name does not count for it.
-    told(
-        &mut sim,
-        Fact::IpGone(never.name.clone(), IpUid::from("u-before")),
-    );
+    sim.apply(Fact::IpGone(never.name.clone(), IpUid::from("u-before")));
     assert!(sim.controllers[0].facts().knows(&never.name));
-    told(&mut sim, Fact::IpGone(never.name.clone(), never.uid));
+    sim.apply(Fact::IpGone(never.name.clone(), never.uid));
     assert!(!sim.controllers[0].facts().knows(&never.name));
     assert_eq!(
         sim.controllers[0]
@@ -250,8 +242,8 @@ fn an_edit_to_the_address_of_an_ip_that_was_never_readable_is_refused() {
     sim.settle();
     let ip = sim.the_ip("partner").clone();
     let fact = Fact::IpUnreadable(unreadable(&ip.uid, 1_000, UnreadableReport::NotWritable));
-    told(&mut sim, Fact::IpGone(partner(), ip.uid));
-    told(&mut sim, fact);
+    sim.apply(Fact::IpGone(partner(), ip.uid));
+    sim.apply(fact);
     sim.taken.clear();
     sim.edit("other", "203.0.113.10");
     sim.wait(Duration::from_secs(5));
@@ -268,7 +260,7 @@ fn a_report_that_is_refused_is_told_and_waits_before_it_is_repeated() {
     sim.settle();
     let uid = IpUid::from("never-readable");
     let fact = Fact::IpUnreadable(unreadable(&uid, 1_000, UnreadableReport::Nothing));
-    told(&mut sim, fact);
+    sim.apply(fact);
     let Some(Step::Write(write)) = decided(&sim).step else {
         panic!("no report\n{}", sim.story());
     };
@@ -277,7 +269,7 @@ fn a_report_that_is_refused_is_told_and_waits_before_it_is_repeated() {
         write,
         outcome: WriteOutcome::Refused("denied by a policy".to_owned()),
     };
-    told(&mut sim, refused);
+    sim.apply(refused);
     let decision = decided(&sim);
     assert_eq!(decision.step, None, "{}", sim.story());
     assert!(decision.again.is_some_and(|again| again > sim.now));

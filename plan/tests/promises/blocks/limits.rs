@@ -32,12 +32,7 @@ fn look(sim: &mut Sim) {
     sim.tell(0);
     let list = sim.ec2.describe(sim.now);
     let done = Fact::InventoryDone(SubnetId::from(SUBNET), list);
-    tell(sim, done);
-}
-
-fn tell(sim: &mut Sim, fact: Fact) {
-    let now = sim.now;
-    sim.controllers[0].facts_mut().apply(fact, now, now);
+    sim.apply(done);
 }
 
 fn of(types: &[&str]) -> BTreeSet<InstanceType> {
@@ -68,7 +63,7 @@ fn ask(sim: &mut Sim, unknown: &[&str]) -> (usize, BTreeSet<InstanceType>) {
         } else {
             Fact::LimitsFailed(types, Outcome::Invalid)
         };
-        tell(sim, fact);
+        sim.apply(fact);
     }
     panic!("asked without end\n{}", sim.story());
 }
@@ -103,7 +98,7 @@ fn a_failed_request_is_repeated_after_a_minute() {
         let mut sim = nodes_of(&["m5.large", "c5.large"]);
         let types = asked(&mut sim);
         let began = sim.now;
-        tell(&mut sim, Fact::LimitsFailed(types.clone(), outcome));
+        sim.apply(Fact::LimitsFailed(types.clone(), outcome));
         for (after, then) in [(0, of(&[])), (59_999, of(&[])), (60_000, types)] {
             sim.now = began.plus(Duration::from_millis(after));
             assert_eq!(asked(&mut sim), then, "{outcome}, after {after} ms");
@@ -115,13 +110,13 @@ fn a_failed_request_is_repeated_after_a_minute() {
 fn a_block_says_that_the_limits_may_not_be_read() {
     let mut sim = nodes_of(&["m5.large"]);
     let subnet = Subnet::untagged(vec!["203.0.113.0/24".parse().unwrap()]);
-    tell(&mut sim, Fact::SubnetRead(SubnetId::from(SUBNET), subnet));
+    sim.apply(Fact::SubnetRead(SubnetId::from(SUBNET), subnet));
     let types = asked(&mut sim);
     for (outcome, words) in [
         (Outcome::Denied, "allow it in the controller's IAM policy"),
         (Outcome::Unauthenticated, "accepts no credentials"),
     ] {
-        tell(&mut sim, Fact::LimitsFailed(types.clone(), outcome));
+        sim.apply(Fact::LimitsFailed(types.clone(), outcome));
         let (status, notices) = next_status(&mut sim);
         let ready = &status.conditions["Ready"];
         assert!(ready.status, "addresses can still be reserved");
@@ -132,7 +127,7 @@ fn a_block_says_that_the_limits_may_not_be_read() {
         assert_eq!(reasons, [Reason::AccessDenied]);
     }
     let limits = types.into_iter().map(|kind| (kind, 10)).collect();
-    tell(&mut sim, Fact::LimitsRead(limits));
+    sim.apply(Fact::LimitsRead(limits));
     let (status, notices) = next_status(&mut sim);
     let ready = &status.conditions["Ready"].message;
     assert!(!ready.contains("ec2:"), "{ready}");

@@ -251,19 +251,11 @@ fn a_released_reservation_that_a_late_read_shows_again_is_forgotten() {
     in_time(&mut sim);
     assert!(!reserved(&sim), "{}", sim.story());
     let shown = Fact::ReservationRead(held.address, Some(held.clone()));
-    apply(&mut sim, shown);
+    sim.apply(shown);
     sim.wait(INTERVAL * 3);
     let asking = BlockStep::ReadIp(IpName::from("gone"));
     assert_eq!(about_it(&mut sim), [asking]);
     let (block, release) = (BlockName::from("block"), BlockStep::Release(held));
-    apply(
-        &mut sim,
-        Fact::BlockWrote(block, release, WriteOutcome::NotFound),
-    );
+    sim.apply(Fact::BlockWrote(block, release, WriteOutcome::NotFound));
     assert_eq!(about_it(&mut sim), []);
-}
-
-fn apply(sim: &mut Sim, fact: Fact) {
-    let now = sim.now;
-    sim.controllers[0].facts_mut().apply(fact, now, now);
 }

@@ -18,30 +18,25 @@ fn ready(sim: &mut Sim) -> (Condition, Vec<Notice>) {
     (status.conditions["Ready"].clone(), notices)
 }
 
-fn tell(sim: &mut Sim, fact: Fact) {
-    let now = sim.now;
-    sim.controllers[0].facts_mut().apply(fact, now, now);
-}
-
 fn subnet_failed(sim: &mut Sim, outcome: Outcome) {
-    tell(sim, Fact::SubnetFailed(SubnetId::from(SUBNET), outcome));
+    sim.apply(Fact::SubnetFailed(SubnetId::from(SUBNET), outcome));
 }
 
 fn subnet_is(sim: &mut Sim, cidr: &str) {
     let cidrs = vec![cidr.parse().unwrap()];
-    tell(
-        sim,
-        Fact::SubnetRead(SubnetId::from(SUBNET), Subnet::untagged(cidrs)),
-    );
+    sim.apply(Fact::SubnetRead(
+        SubnetId::from(SUBNET),
+        Subnet::untagged(cidrs),
+    ));
 }
 
 fn inventory_failed(sim: &mut Sim, outcome: Outcome) {
-    tell(sim, Fact::InventoryFailed(SubnetId::from(SUBNET), outcome));
+    sim.apply(Fact::InventoryFailed(SubnetId::from(SUBNET), outcome));
 }
 
 fn inventory_done(sim: &mut Sim) {
     let list = sim.ec2.describe(sim.now);
-    tell(sim, Fact::InventoryDone(SubnetId::from(SUBNET), list));
+    sim.apply(Fact::InventoryDone(SubnetId::from(SUBNET), list));
 }
 
 #[test]

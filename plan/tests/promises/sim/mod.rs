@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use mooring_plan::engine::{Engine, Pacing};
-use mooring_plan::facts::{Facts, Kind, Settings};
+use mooring_plan::facts::{Affected, Fact, Facts, Kind, Settings};
 use mooring_plan::names::{IpName, NodeName};
 use mooring_plan::outcome::Outcome;
 use mooring_plan::step::{NodeStep, Read, Step, Write};
@@ -221,6 +221,12 @@ impl Sim {
         for fact in told.shown.events(&self.kube, &kinds, false) {
             told.receive(fact, None, self.now, self.now);
         }
+    }
+
+    /// Gives the first controller a fact that is begun and answered now. The IPs that it affects are not followed.
+    pub fn apply(&mut self, fact: Fact) -> Affected {
+        let now = self.now;
+        self.controllers[0].facts_mut().apply(fact, now, now)
     }
 
     /// Restarts the watches of a controller: deletions in between have no event.
