@@ -139,7 +139,7 @@ reasons! {
     AmbiguousBlock: Warning;
     /// The spec cannot be read.
     Invalid: Warning;
-    /// The subnet was not read yet.
+    /// The subnet was not read yet, or the block is being deleted.
     Waiting: Normal;
     /// The object is ready.
     Ready: Normal;

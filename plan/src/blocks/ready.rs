@@ -2,18 +2,46 @@
 //! Rules: R3.6, R3.10, R5.35.
 
 use alloc::format;
-use alloc::string::String;
+use alloc::string::{String, ToString as _};
+use alloc::vec::Vec;
 
 use super::finding::Finding;
 use crate::address::overlap;
 use crate::block::{CHECK_ACCOUNT, CREATE_AGAIN};
 use crate::decide::not_permitted;
 use crate::facts::{Facts, SubnetFacts};
-use crate::objects::{Block, BlockSpec, Node, READY};
+use crate::names::listed;
+use crate::objects::{Block, BlockSpec, Ip, Node, READY};
 use crate::outcome::{Action, Outcome};
 use crate::reason::Reason;
 
 impl Facts {
+    /// What a block that is being deleted waits for, and what to do. None: it is not being deleted.
+    pub(super) fn deletion(&self, block: &Block, spec: &BlockSpec, ips: &[&Ip]) -> Option<String> {
+        if !block.deleting {
+            return None;
+        }
+        let of_ip = |address| ips.iter().any(|ip| ip.addresses().any(|it| it == address));
+        let within = self.reservations.within(spec.range.cidr());
+        let without_ip = within.filter(|it| it.managed && !of_ip(it.address));
+        let ips = ips.iter().map(|ip| format!("IP {}", ip.name));
+        let left: Vec<String> = ips
+            .chain(without_ip.map(|it| format!("IPAddress {}", it.address)))
+            .collect();
+        let waits = if left.is_empty() {
+            "It waits for the finalizers of others".to_string()
+        } else {
+            format!(
+                "It waits until these are gone: {}. Delete the IPs that are not being deleted. The conditions of the \
+                 others say what they wait for",
+                listed(left)
+            )
+        };
+        Some(format!(
+            "the block is being deleted, and no further address of it is reserved. {waits}"
+        ))
+    }
+
     /// What to do if EC2 does not permit to ask for the limits of these nodes' interfaces.
     pub(super) fn limits_not_permitted(&self, carriers: &[(&Node, bool)]) -> Option<String> {
         let nodes = carriers.iter();
@@ -31,15 +59,17 @@ impl Facts {
 
 /// True if addresses of the block can be reserved.
 pub(super) fn is_ready(block: &Block, spec: &BlockSpec, subnet: Option<&SubnetFacts>) -> bool {
-    ready(block, spec, subnet, &[]).on
+    ready(block, spec, subnet, None, &[]).on
 }
 
 /// The condition `Ready`: true if addresses of the block can be reserved. Otherwise its message says what to do.
-/// `unsolved` is what to do about problems that do not prevent that.
+/// `deletion` is what the deletion of the block waits for. `unsolved` is what to do about problems that do not prevent
+/// that addresses are reserved.
 pub(super) fn ready(
     block: &Block,
     spec: &BlockSpec,
     subnet: Option<&SubnetFacts>,
+    deletion: Option<String>,
     unsolved: &[Option<String>],
 ) -> Finding {
     let not = |reason, message: String, with_event| Finding {
@@ -90,14 +120,18 @@ pub(super) fn ready(
             format!("{range} is not in subnet {id}: correct spec.cidr, or {CREATE_AGAIN}");
         return not(Reason::SubnetMismatch, message, true);
     }
-    let mut message = format!("addresses of {range} can be reserved");
+    let (on, reason) = match deletion {
+        Some(_) => (false, Reason::Waiting),
+        None => (true, Reason::Ready),
+    };
+    let mut message = deletion.unwrap_or_else(|| format!("addresses of {range} can be reserved"));
     for problem in unsolved.iter().flatten() {
         message = format!("{message}. {problem}");
     }
     Finding {
         kind: READY,
-        on: true,
-        reason: Reason::Ready,
+        on,
+        reason,
         message,
         with_event: false,
     }

@@ -53,8 +53,9 @@ impl Facts {
             .unwrap_or_default();
         let recorded = |ip: &&&Ip| ip.status.claim.as_ref().is_some_and(Claim::recorded);
         let limits = self.limits_not_permitted(carriers);
+        let deletion = self.deletion(block, spec, ips);
         let findings = [
-            ready(block, spec, subnet, &[limits.clone(), refused]),
+            ready(block, spec, subnet, deletion, &[limits.clone(), refused]),
             shared_with_cni(block, subnet, carriers),
             orphaned(block, self.orphans(spec, subnet, now).as_deref()),
             self.braked(block),

@@ -17,6 +17,7 @@ use mooring_plan::facts::Fact;
 use mooring_plan::names::{BlockName, SubnetId};
 use mooring_plan::objects::{BlockStatus, Condition};
 use mooring_plan::outcome::Outcome;
+use mooring_plan::reason::Reason;
 use mooring_plan::step::{BlockStep, Notice};
 
 use crate::sim::{SUBNET, Sim};
@@ -155,6 +156,10 @@ fn a_block_is_deleted_only_when_empty_and_without_labels() {
     sim.change_block("block", |block| block.deleting = true);
     settle_block(&mut sim);
     assert!(sim.kube.blocks[&name()].finalizer, "an IP lies in it");
+    let waits = &sim.kube.blocks[&name()].status.conditions["Ready"];
+    assert_eq!((waits.status, waits.reason), (false, Reason::Waiting));
+    let left = "It waits until these are gone: IP partner, IP spare.";
+    assert!(waits.message.contains(left), "{waits:?}");
     sim.remove_pod("a");
     sim.delete_ip("partner");
     sim.delete_ip("spare");
@@ -186,6 +191,12 @@ fn a_foreign_finalizer_is_not_awaited() {
         )
     };
     assert!(!steps(&mut sim).iter().any(finalizers));
+    let waits = &status(&mut sim).conditions["Ready"];
+    assert!(!waits.status, "{waits:?}");
+    assert!(
+        waits.message.contains("the finalizers of others"),
+        "{waits:?}"
+    );
 }
 
 #[test]
