@@ -1,5 +1,5 @@
 //! Leader election with one `Lease`, as a pure function of the known `Lease` and of the time when this process saw it.
-//! Rules: R6.1, R6.2, R6.14, R6.15.
+//! Rules: R6.1, R6.2, R6.12, R6.14, R6.15.
 //!
 //! No wall clock is used: a `Lease` has expired when this process has not seen it change for its duration, on its own
 //! monotonic clock. Leadership only saves work. If two processes lead, resource versions and the refusals of EC2 keep
@@ -96,7 +96,7 @@ pub struct Election {
 }
 
 impl Election {
-    /// A replica that has not read the `Lease` yet.
+    /// A replica that has not read the `Lease` yet. It only observes it until [`Self::take_part`].
     #[must_use]
     pub const fn new(me: Identity, timings: Timings) -> Self {
         Self {
@@ -106,8 +106,16 @@ impl Election {
             held: None,
             next: Instant::START,
             unsure: true,
-            intent: Intent::Lead,
+            intent: Intent::Observe,
             stays_until: Instant::START,
+        }
+    }
+
+    /// This process can lead: from now on it tries to acquire the lease. A process that holds the lease and cannot lead
+    /// keeps the others from leading.
+    pub fn take_part(&mut self) {
+        if self.intent == Intent::Observe {
+            self.intent = Intent::Lead;
         }
     }
 
@@ -147,17 +155,19 @@ impl Election {
         let Some((record, since)) = self.seen.as_ref().filter(|_| !self.unsure) else {
             return LeaseStep::Read;
         };
-        let Some(record) = record else {
-            return LeaseStep::Create(self.spec(0, true));
-        };
-        match &record.holder {
-            Some(holder) if holder == &self.me => self.step_of_holder(record, now),
-            Some(_) if now < self.expires(record, *since) => LeaseStep::Read,
+        match record {
+            Some(record) if record.holder.as_ref() == Some(&self.me) => {
+                self.step_of_holder(record, now)
+            }
+            Some(record) if record.holder.is_some() && now < self.expires(record, *since) => {
+                LeaseStep::Read
+            }
             _ if now < self.abstains_until() => LeaseStep::Wait(self.abstains_until()),
-            _ => LeaseStep::Update(
+            Some(record) => LeaseStep::Update(
                 record.version,
                 self.spec(record.transitions.saturating_add(1), true),
             ),
+            None => LeaseStep::Create(self.spec(0, true)),
         }
     }
 

@@ -33,6 +33,15 @@ const NAME: &str = "mooring";
 /// Time limit for the whole release. Without a release the other replicas wait for the expiry.
 const RELEASE: Duration = Duration::from_millis(1500);
 
+/// What the engine tells the election.
+#[derive(Clone, Default)]
+pub(super) struct Signals {
+    /// Every kind was listed, so this replica can lead.
+    pub(super) listed: Arc<Notify>,
+    /// Another replica should lead.
+    pub(super) resign: Arc<Notify>,
+}
+
 /// The part of this replica in the election. One task runs it.
 pub(super) struct LeaderElector {
     leases: Api<Lease>,
@@ -75,12 +84,11 @@ impl LeaderElector {
         self.revision.receiver()
     }
 
-    /// Acquires the lease and renews it until `release`, then releases it. `resign` is notified when the engine wants
-    /// another replica to lead.
+    /// Acquires the lease when this replica can lead, and renews it until `release`, then releases it.
     pub(super) async fn run(
         mut self,
         leadership: watch::Sender<Leadership>,
-        resign: Arc<Notify>,
+        signals: Signals,
         release: CancellationToken,
     ) {
         let mut holder = None;
@@ -95,7 +103,8 @@ impl LeaderElector {
             tokio::select! {
                 biased;
                 () = release.cancelled() => break,
-                () = resign.notified() => self.resign(),
+                () = signals.listed.notified() => self.election.take_part(),
+                () = signals.resign.notified() => self.resign(),
                 () = turn => {}
             }
             if self.election.holder() != holder.as_ref() {

@@ -16,14 +16,13 @@ mod store_revision;
 mod trace;
 mod watch;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use kube::Client;
 use mooring_plan::buckets::Budget;
 use mooring_plan::facts::Settings;
 use mooring_plan::lease::{Leadership, Timings};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -36,7 +35,7 @@ use effects::Effects;
 pub use error::Error;
 use error::Failure;
 use events::{Events, Poster};
-use lease::LeaderElector;
+use lease::{LeaderElector, Signals};
 use reconciler::{Parts, Reconciler};
 pub use watch::Observer;
 use watch::Restorations;
@@ -129,10 +128,10 @@ pub async fn run(options: Options) -> Result<(), Error> {
         Leadership::ALWAYS
     };
     let (leadership_sender, leadership) = tokio::sync::watch::channel(first);
-    let (release, resign) = (CancellationToken::new(), Arc::<Notify>::default());
+    let (release, signals) = (CancellationToken::new(), Signals::default());
     let mut electing = JoinSet::new();
     if let Some(elector) = elector {
-        electing.spawn(elector.run(leadership_sender, Arc::clone(&resign), release.clone()));
+        electing.spawn(elector.run(leadership_sender, signals.clone(), release.clone()));
     } else {
         let released = release.clone();
         electing.spawn(async move {
@@ -150,7 +149,7 @@ pub async fn run(options: Options) -> Result<(), Error> {
         },
         facts,
         leadership,
-        resign,
+        signals,
         events,
         settings: Settings {
             inventory_interval: options.inventory_interval,

@@ -1,7 +1,6 @@
 //! The one task that owns the engine. It passes events to the engine, and carries out effects in separate tasks, whose
 //! results are events again. This task does no I/O, so that it is never late for an event.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
@@ -14,7 +13,7 @@ use mooring_plan::lease::Leadership;
 use mooring_plan::names::BlockName;
 use mooring_plan::step::BlockStep;
 use mooring_plan::time;
-use tokio::sync::{Notify, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -22,6 +21,7 @@ use tokio_util::task::TaskTracker;
 use super::effects::Effects;
 use super::error::Error;
 use super::events::Events;
+use super::lease::Signals;
 use super::reports::Reports;
 use super::trace;
 
@@ -36,8 +36,7 @@ pub(super) struct Parts {
     pub(super) effects: Effects,
     pub(super) facts: mpsc::Receiver<Fact>,
     pub(super) leadership: watch::Receiver<Leadership>,
-    /// Notified when another replica should lead.
-    pub(super) resign: Arc<Notify>,
+    pub(super) signals: Signals,
     pub(super) events: Events,
     pub(super) settings: Settings,
     pub(super) budget: Budget,
@@ -51,7 +50,7 @@ pub(super) struct Reconciler {
     effects: Effects,
     facts: mpsc::Receiver<Fact>,
     leadership: watch::Receiver<Leadership>,
-    resign: Arc<Notify>,
+    signals: Signals,
     events: Events,
     reports: Reports,
     /// The effects in flight. Each returns the event with its result.
@@ -69,7 +68,7 @@ impl Reconciler {
             effects: parts.effects,
             facts: parts.facts,
             leadership: parts.leadership,
-            resign: parts.resign,
+            signals: parts.signals,
             events: parts.events,
             in_flight: JoinSet::new(),
             requests: parts.requests,
@@ -183,13 +182,14 @@ impl Reconciler {
                 self.in_flight
                     .spawn(async move { Event::Completed(Work::Ips, effects.list_ips().await) });
             }
-            Effect::Resign => self.resign.notify_one(),
+            Effect::Resign => self.signals.resign.notify_one(),
             Effect::Post(notice) => self.events.report(notice),
             Effect::Report(report) => {
                 if report == Report::Synced
                     && let Some(on_synced) = self.on_synced.take()
                 {
                     on_synced();
+                    self.signals.listed.notify_one();
                 }
                 self.reports.show(report);
             }
@@ -213,7 +213,6 @@ async fn block_steps(effects: Effects, block: BlockName, steps: Vec<BlockStep>) 
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::time::Duration;
 
     use mooring_plan::buckets::Budget;
@@ -225,7 +224,7 @@ mod tests {
     use tokio::sync::{mpsc, watch};
     use tokio_util::task::TaskTracker;
 
-    use super::{Effects, Events, Parts, Reconciler};
+    use super::{Effects, Events, Parts, Reconciler, Signals};
     use crate::fake_api::{api_server, failure};
 
     /// A reconciler whose API server has no object.
@@ -236,7 +235,7 @@ mod tests {
             effects,
             facts: mpsc::channel(1).1,
             leadership: watch::channel(Leadership::default()).1,
-            resign: Arc::default(),
+            signals: Signals::default(),
             events: Events::queue(metrics).0,
             settings: Settings {
                 inventory_interval: Duration::from_mins(1),

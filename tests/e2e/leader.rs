@@ -1,18 +1,23 @@
 //! Two replicas: one leads, and the other takes over when the leader is gone.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use mooring_cluster::{Fault, Mooring, MooringOptions};
+use mooring_cluster::{AuditEvent, Fault, Mooring, MooringOptions};
+use serde_json::json;
 
 use crate::harness::expectations::{GATE, condition};
 use crate::harness::objects::on;
 use crate::harness::scene::{Ip, SOON, Scene};
 
+const NAMESPACE: &str = "mooring-system";
+
 scenes![
     alone when_the_leader_is_killed_the_other_replica_takes_over,
     alone on_sigterm_the_lease_is_released,
     alone on_sigterm_with_a_call_in_flight_the_lease_is_released_after_the_call,
+    alone a_replica_that_can_list_nothing_leaves_the_lease_to_another,
     alone a_leader_that_was_paused_beyond_its_lease_changes_nothing,
 ];
 
@@ -143,6 +148,47 @@ async fn on_sigterm_with_a_call_in_flight_the_lease_is_released_after_the_call(s
     scene.ec2().release_all().await;
     replica(scene).await;
     scene.expect_attached(&ip, "web").await;
+}
+
+/// As after an upgrade without the new roles. The replica has all rights that the election needs.
+async fn a_replica_that_can_list_nothing_leaves_the_lease_to_another(scene: &Scene) {
+    let account = "mooring-without-roles";
+    scene.rights_were_away.store(true, Ordering::Relaxed);
+    let role = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
+        "metadata": {"name": account, "namespace": NAMESPACE},
+        "rules": [{"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["*"]}]});
+    let binding = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+        "metadata": {"name": account, "namespace": NAMESPACE},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": account},
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": NAMESPACE}]});
+    scene.cluster().apply(&role.to_string()).await;
+    scene.cluster().apply(&binding.to_string()).await;
+    let options = MooringOptions {
+        account,
+        wait: false,
+        register_webhooks: false,
+        ..MooringOptions::default()
+    };
+    let without_roles = scene.mooring_with(options).await;
+    scene
+        .eventually("it is refused to list IPs", SOON, async || {
+            let requests = scene.cluster().audit_since(0).0;
+            let user = format!("system:serviceaccount:{NAMESPACE}:{account}");
+            let refused =
+                |it: &AuditEvent| it.user == user && it.resource == "ips" && it.code == 403;
+            requests.iter().any(refused).then_some(()).ok_or("no list")
+        })
+        .await;
+    let other = replica(scene).await;
+    let holder = holder(scene, "").await;
+    assert!(holder.starts_with(other.identity()), "{holder}");
+    let node = scene.node("a").await;
+    let block = scene.block().await;
+    scene.expect_labelled(&node.name, &block).await;
+    let ip = scene.ip("web", 10).await;
+    scene.pod("web", &ip).await;
+    scene.expect_attached(&ip, "web").await;
+    without_roles.kill9();
 }
 
 async fn a_leader_that_was_paused_beyond_its_lease_changes_nothing(scene: &Scene) {

@@ -5,6 +5,8 @@ use crate::time::Instant;
 /// What this process wants of the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Intent {
+    /// Nothing yet: it could not lead, because its lists are not complete.
+    Observe,
     /// To lead.
     Lead,
     /// To release it at this time, when its calls to EC2 have ended.

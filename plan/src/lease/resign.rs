@@ -40,13 +40,14 @@ impl Election {
             Intent::Leave(0) => Instant::NEVER,
             Intent::Leave(_) if self.holder() != Some(&self.me) => Instant::NEVER,
             Intent::Leave(_) => Instant::START,
-            Intent::Lead | Intent::Release(_) | Intent::Abstain(..) => self.next,
+            Intent::Observe | Intent::Lead | Intent::Release(_) | Intent::Abstain(..) => self.next,
         }
     }
 
     /// The step of the holder.
     pub(super) fn step_of_holder(&self, record: &Record, now: Instant) -> LeaseStep {
         let spec = match self.intent {
+            Intent::Observe => return LeaseStep::Wait(Instant::NEVER),
             Intent::Release(at) if now < at => return LeaseStep::Wait(at),
             Intent::Lead | Intent::Abstain(..) => self.spec(record.transitions, false),
             Intent::Release(_) | Intent::Leave(_) => Spec {
@@ -62,6 +63,7 @@ impl Election {
     /// Until when a lease that is free is left to others.
     pub(super) const fn abstains_until(&self) -> Instant {
         match self.intent {
+            Intent::Observe => Instant::NEVER,
             Intent::Abstain(until, _) => until,
             Intent::Lead | Intent::Release(_) | Intent::Leave(_) => Instant::START,
         }

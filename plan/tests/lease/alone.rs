@@ -5,11 +5,11 @@ use std::time::Duration;
 use mooring_plan::lease::{Election, Identity, Leadership, LeaseAnswer, LeaseStep, Timings};
 use mooring_plan::time::Instant;
 
-use super::{Server, TIMINGS};
+use super::{Server, TIMINGS, candidate};
 
 /// A replica that leads, with a renewal that was begun at 0.
 fn leading(timings: Timings) -> (Election, Server) {
-    let mut election = Election::new(Identity::from("a"), timings);
+    let mut election = candidate("a", timings);
     let mut server = Server::default();
     for _ in 0..2 {
         let answer = server.carry_out(&election.step(Instant::START));
@@ -32,7 +32,7 @@ fn a_leader_leads_until_just_before_its_deadline() {
     assert_eq!(election.leads_until(), Some(Instant::from_millis(10_000)));
     assert!(election.leads(Instant::from_millis(9_999)));
     assert!(!election.leads(Instant::from_millis(10_000)));
-    let follower = Election::new(Identity::from("b"), TIMINGS);
+    let follower = candidate("b", TIMINGS);
     assert_eq!(follower.leads_until(), None);
 }
 
@@ -97,7 +97,7 @@ fn a_leader_continues_only_if_the_lease_is_still_its_own() {
 #[test]
 fn a_follower_polls_the_lease_and_takes_it_when_it_has_expired() {
     let (_, mut server) = leading(TIMINGS);
-    let mut other = Election::new(Identity::from("b"), TIMINGS);
+    let mut other = candidate("b", TIMINGS);
     other.apply(
         server.carry_out(&LeaseStep::Read),
         Instant::START,
@@ -112,4 +112,61 @@ fn a_follower_polls_the_lease_and_takes_it_when_it_has_expired() {
         other.step(Instant::from_millis(15_000)),
         LeaseStep::Update(..)
     ));
+}
+
+#[test]
+fn a_replica_that_cannot_lead_yet_leaves_the_lease_alone() {
+    let late = Instant::from_secs(3600);
+    let observer = |lease| {
+        let mut election = Election::new(Identity::from("a"), TIMINGS);
+        assert_eq!(election.step(Instant::START), LeaseStep::Read);
+        election.apply(LeaseAnswer::Read(lease), Instant::START, Instant::START);
+        election
+    };
+    let held_by = |name| {
+        let mut server = Server::default();
+        let mut other = candidate(name, TIMINGS);
+        for _ in 0..2 {
+            let answer = server.carry_out(&other.step(Instant::START));
+            other.apply(answer, Instant::START, Instant::START);
+        }
+        server.lease
+    };
+    let released = || {
+        let (mut leader, mut server) = leading(TIMINGS);
+        leader.leave();
+        server.carry_out(&leader.step(Instant::START));
+        server.lease
+    };
+    for lease in [None, held_by("a"), held_by("b"), released()] {
+        let mut election = observer(lease);
+        assert_eq!(election.step(late), LeaseStep::Wait(Instant::NEVER));
+        election.take_part();
+        let step = election.step(late);
+        assert!(
+            matches!(step, LeaseStep::Create(_) | LeaseStep::Update(..)),
+            "{step:?}"
+        );
+    }
+}
+
+#[test]
+fn a_replica_that_never_could_lead_releases_the_lease_of_its_earlier_process() {
+    let (_, server) = leading(TIMINGS);
+    let mut restarted = Election::new(Identity::from("a"), TIMINGS);
+    let answer = LeaseAnswer::Read(server.lease);
+    restarted.apply(answer, Instant::START, Instant::START);
+    restarted.leave();
+    let LeaseStep::Update(_, spec) = restarted.step(Instant::START) else {
+        panic!("it holds the lease");
+    };
+    assert_eq!(spec.holder, None);
+}
+
+#[test]
+fn a_replica_that_was_resigning_does_not_lead_again_because_it_can() {
+    let (mut leader, _) = leading(TIMINGS);
+    assert!(leader.resign(Instant::START));
+    leader.take_part();
+    assert!(matches!(leader.step(Instant::START), LeaseStep::Wait(_)));
 }

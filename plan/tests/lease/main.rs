@@ -74,6 +74,13 @@ impl Server {
     }
 }
 
+/// A replica that can lead, and has not read the `Lease`.
+fn candidate(name: &str, timings: Timings) -> Election {
+    let mut election = Election::new(Identity::from(name), timings);
+    election.take_part();
+    election
+}
+
 /// A replica whose monotonic clock began at any time.
 struct Replica {
     election: Election,
@@ -84,7 +91,7 @@ struct Replica {
 impl Replica {
     fn new(name: &str, began: u64) -> Self {
         Self {
-            election: Election::new(Identity::from(name), TIMINGS),
+            election: candidate(name, TIMINGS),
             began,
             asleep_until: 0,
         }
@@ -182,7 +189,7 @@ fn a_leader_that_resumes_after_its_deadline_does_not_lead_before_any_read() {
 
 #[test]
 fn a_leader_that_cannot_write_stops_at_its_deadline() {
-    let mut election = Election::new(Identity::from("a"), TIMINGS);
+    let mut election = candidate("a", TIMINGS);
     let mut server = Server::default();
     let answer = server.carry_out(&election.step(Instant::START));
     election.apply(answer, Instant::START, Instant::START);
@@ -208,7 +215,7 @@ fn no_call_starts_in_the_last_five_seconds_of_the_lease() {
         ..TIMINGS
     };
     for (timings, last) in [(TIMINGS, 10_000), (long, 10_000)] {
-        let mut election = Election::new(Identity::from("a"), timings);
+        let mut election = candidate("a", timings);
         let mut server = Server::default();
         for _ in 0..2 {
             let answer = server.carry_out(&election.step(Instant::START));

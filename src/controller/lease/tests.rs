@@ -1,6 +1,6 @@
 //! Tests of the election task: its clock and its writes.
 
-use super::{LeaderElector, NAME, record, written};
+use super::{LeaderElector, NAME, Signals, record, written};
 use crate::controller::clock::Clock;
 use crate::fake_api::{failure, half_open_api_server};
 use crate::metrics::Metrics;
@@ -11,7 +11,7 @@ use mooring_plan::names::ResourceVersion;
 use serde_json::{Value, json};
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -29,6 +29,7 @@ thread_local! {
 fn a_process_that_slept_past_its_lease_does_not_lead_and_begins_no_call() {
     let clock = Clock::with(|| SLEPT.get());
     let mut election = Election::new(Identity::from("a"), TIMINGS);
+    election.take_part();
     let begun = clock.now();
     election.apply(LeaseAnswer::Read(None), begun, clock.now());
     let LeaseStep::Create(spec) = election.step(clock.now()) else {
@@ -127,12 +128,15 @@ async fn a_replica_that_resigns_stops_leading_at_once_and_releases_the_lease_aft
         Metrics::new(),
     );
     let (sender, mut leadership) = watch::channel(Leadership::default());
-    let (resign, release) = (Arc::<Notify>::default(), CancellationToken::new());
-    let running = tokio::spawn(elector.run(sender, Arc::clone(&resign), release.clone()));
+    let (signals, release) = (Signals::default(), CancellationToken::new());
+    let running = tokio::spawn(elector.run(sender, signals.clone(), release.clone()));
+    tokio::time::sleep(TIMINGS.duration * 2).await;
+    assert!(holders.lock().unwrap().is_empty(), "it could not lead yet");
+    signals.listed.notify_one();
     let leads = |leadership: &Leadership| leadership.holds(clock.now());
     leadership.wait_for(leads).await.unwrap();
     let resigned = Instant::now();
-    resign.notify_one();
+    signals.resign.notify_one();
     leadership.wait_for(|said| !leads(said)).await.unwrap();
     assert_eq!(resigned.elapsed(), Duration::ZERO);
     // There is no other replica, so it leads again.
