@@ -5,6 +5,9 @@ use core::time::Duration;
 use crate::address::{Address, Cidr, Span, span};
 use crate::outcome::Action;
 
+/// The addresses that AWS reserves in each subnet, in words.
+pub(crate) const RESERVED_IN_WORDS: &str = "the first four and the last one";
+
 /// Number of addresses that AWS reserves at the start of each subnet: network, router, DNS, future use (VPC User Guide,
 /// "Subnet CIDR blocks"). The last address, broadcast, is reserved too.
 const RESERVED_AT_START: u32 = 4;
@@ -27,6 +30,10 @@ pub const CNI_ROLE: &str = "kubernetes.io/role/cni";
 /// itself or by the automatic recovery of the instance. The bound is our assumption (R3.41).
 pub(crate) const IMPAIRED_FOR_GOOD: Duration = Duration::from_mins(5);
 
+/// Time limit of a call, including its retries: our own choice, since EC2 documents none. No mutating call is begun with
+/// less time of the lease left (R5.1).
+pub const CALL_LIMIT: Duration = Duration::from_secs(5);
+
 /// A call can still take effect for this long after it was sent. EC2 documents no bound: this is our assumption
 /// (R5.23).
 pub(crate) const LATE_CALL: Duration = Duration::from_secs(10);
@@ -34,7 +41,7 @@ pub(crate) const LATE_CALL: Duration = Duration::from_secs(10);
 /// An inventory that contradicts an own write counts only if it began at least this long after the write was answered.
 /// Describe can lag (EC2 API reference, "Eventual consistency"; EC2 documents no bound, this is our assumption), and an
 /// unnecessary repair makes the holder not ready (R1.14, R5.23).
-pub(crate) const DESCRIBE_LAG: Duration = Duration::from_secs(10);
+pub const DESCRIBE_LAG: Duration = Duration::from_secs(10);
 
 /// The size of the token bucket of an action, and its tokens per second (EC2 API reference, "Request throttling").
 pub(crate) const fn token_bucket(action: Action) -> (u64, u64) {
@@ -56,6 +63,13 @@ pub fn reserved(address: Address, subnet: Cidr) -> bool {
     let (_, at_start) = reserved_at_start(subnet);
     let address = address.number();
     (first..=at_start).contains(&address) || address == last
+}
+
+/// The router of a subnet: the first address after the network address (VPC User Guide, "Subnet CIDR blocks").
+#[must_use]
+pub fn router(subnet: Cidr) -> Address {
+    let (network, _) = span(subnet);
+    Address::v4(network.saturating_add(1))
 }
 
 /// The addresses at the start of a subnet CIDR that AWS reserves.

@@ -75,10 +75,10 @@ pub struct Args {
     #[arg(long, env = "MOORING_INVENTORY_INTERVAL", default_value = "60s", value_parser = duration)]
     inventory_interval: Duration,
     /// Burst of the token bucket of each mutating action of EC2. EC2 allows 100 for all programs of an account
-    #[arg(long, env = "MOORING_EC2_BURST", default_value_t = 100, value_parser = value_parser!(u64).range(1..))]
+    #[arg(long, env = "MOORING_EC2_BURST", default_value_t = Budget::default().burst, value_parser = value_parser!(u64).range(1..))]
     ec2_burst: u64,
     /// Rate of the token bucket, in calls per second. EC2 allows an account 5
-    #[arg(long, env = "MOORING_EC2_PER_SECOND", default_value_t = 5, value_parser = value_parser!(u64).range(1..))]
+    #[arg(long, env = "MOORING_EC2_PER_SECOND", default_value_t = Budget::default().per_second, value_parser = value_parser!(u64).range(1..))]
     ec2_per_second: u64,
     /// How long the webhook continues to answer after the controller has stopped
     #[arg(long, env = "MOORING_DRAIN", default_value = "5s", value_parser = duration)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures::{StreamExt as _, stream};
 use mooring_plan::buckets::Budget;
+use mooring_plan::ec2::CALL_LIMIT;
 use mooring_plan::engine::{
     BLOCK_STEPS_AT_ONCE, Completion, Effect, Engine, Event, Pacing, Report, Work,
 };
@@ -25,9 +26,9 @@ use super::lease::Signals;
 use super::reports::Reports;
 use super::trace;
 
-/// Time limit for effects in flight during the shutdown. A call to EC2 takes 5 s at most. A list of interfaces can take
-/// longer. It is dropped then, because it changes nothing.
-const FINISH: Duration = Duration::from_secs(6);
+/// Time limit for effects in flight during the shutdown: that of a call to EC2 and its answer. A list of interfaces can
+/// take longer. It is dropped then, because it changes nothing.
+const FINISH: Duration = CALL_LIMIT.saturating_add(Duration::from_secs(1));
 /// The most facts that are applied before new effects are started.
 const BATCH: usize = 256;
 

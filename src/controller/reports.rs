@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use k8s_openapi::jiff::Timestamp;
+use mooring_plan::ec2::DESCRIBE_LAG;
 use mooring_plan::engine::Report;
 use mooring_plan::facts::Contradiction;
 use mooring_plan::names::{BlockName, InterfaceId, SubnetId};
@@ -130,7 +131,8 @@ impl Reports {
         let (answered, shown) = (in_words(answered.as_ref()), in_words(shown.as_ref()));
         tracing::warn!(
             %subnet, %address, answered, shown,
-            "DescribeNetworkInterfaces lags for more than 10 s, or something else moved the address"
+            "DescribeNetworkInterfaces lags for more than {} s, or something else moved the address",
+            DESCRIBE_LAG.as_secs()
         );
     }
 }

@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv4Addr;
 
 use ipnet::Ipv4Net;
+use mooring_plan::address::Cidr;
+use mooring_plan::ec2::router;
 
 pub use super::address::{Address, Endpoint};
 use super::conflict::conflict;
@@ -265,8 +267,7 @@ fn program(
             claim.address
         ))
     })?;
-    // The VPC router has the first address after the network address (VPC User Guide, "Subnet CIDR blocks").
-    let gateway = Ipv4Addr::from(u32::from(subnet.network()).saturating_add(1));
+    let gateway = router(Cidr::v4(*subnet)).ipv4();
     let routes = || node.routes.iter().chain(&ip.routes);
     let mut gateways: BTreeMap<_, _> = routes().map(|route| (route.to, gateway)).collect();
     gateways.extend(routes().filter_map(|route| Some((route.to, route.via?))));

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use super::{Denial, DenyReason};
 use crate::address::{Address, Cidr};
 use crate::block::{BlockRange, Unusable};
+use crate::ec2::RESERVED_IN_WORDS;
 use crate::names::{BlockName, IpName, listed};
 
 /// The parts of a block that the address checks need.
@@ -170,8 +171,8 @@ fn usable(asked: &Asked, address: Address, block: &KnownBlock) -> Result<(), Den
         ),
         Err(Unusable::ReservedByAws(subnet)) => (
             format!(
-                "address {address} of IP \"{ip}\" is one of the five addresses that AWS reserves in subnet \
-                 {subnet}: the first four and the last one"
+                "address {address} of IP \"{ip}\" is one that AWS reserves in subnet {subnet}: \
+                 {RESERVED_IN_WORDS}"
             ),
             "choose another address".into(),
         ),

@@ -12,6 +12,7 @@ use super::world::is_ours;
 use super::{Next, World};
 use crate::address::Address;
 use crate::block::Unusable;
+use crate::ec2::RESERVED_IN_WORDS;
 use crate::facts::{Answered, SubnetFacts};
 use crate::objects::{Block, BlockSpec, Reservation};
 use crate::reason::Reason;
@@ -283,7 +284,7 @@ fn unusable(block: &Block, spec: &BlockSpec, address: Address, why: Unusable) ->
         Unusable::ReservedByAws(subnet) => Unreserved::trouble(
             Reason::Invalid,
             format!(
-                "{address} is one of the five addresses that AWS reserves in subnet {subnet}: choose another"
+                "AWS reserves {address} in subnet {subnet} ({RESERVED_IN_WORDS}): choose another"
             ),
         ),
         Unusable::OutsideSubnet => Unreserved::trouble(

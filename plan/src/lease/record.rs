@@ -4,11 +4,9 @@ use alloc::string::{String, ToString};
 use core::fmt;
 use core::time::Duration;
 
+use crate::ec2::CALL_LIMIT;
 use crate::names::ResourceVersion;
 use crate::time::millis;
-
-/// Maximum duration of a mutating call to EC2: no call is begun with less time of the lease left (R5.1).
-const CALL: Duration = Duration::from_secs(5);
 
 /// The name of a replica in the `Lease`: unique for each process.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -55,7 +53,7 @@ impl Timings {
 
     /// No mutating call is begun with less time left: 5 s, or a third of the duration of a short lease.
     pub(super) fn margin(&self) -> Duration {
-        CALL.min(Duration::from_millis(millis(self.duration) / 3))
+        CALL_LIMIT.min(Duration::from_millis(millis(self.duration) / 3))
     }
 
     /// `spec.leaseDurationSeconds`: whole seconds, at least 1.

@@ -111,8 +111,9 @@ impl Facts {
         }
         let name = &seen.node.name;
         let message = format!(
-            "the permission ec2:DescribeInstanceStatus is missing: fast failover of node {name} uses only the state of \
-             its instance. Add it to the policy of the role"
+            "the permission ec2:{} is missing: fast failover of node {name} uses only the state of \
+             its instance. Add it to the policy of the role",
+            Action::DescribeInstanceStatus
         );
         let on = Regarding::Node(name.clone(), seen.node.uid.clone());
         Some(notice(on, Reason::AccessDenied, message))

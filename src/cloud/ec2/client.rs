@@ -10,6 +10,7 @@ use aws_sdk_ec2::config::retry::RetryConfig;
 use aws_sdk_ec2::config::timeout::TimeoutConfig;
 use aws_sdk_ec2::config::{Builder, IdentityCache, SharedCredentialsProvider};
 use aws_sdk_ec2::error::{ProvideErrorMetadata, SdkError};
+use mooring_plan::ec2::CALL_LIMIT;
 use mooring_plan::outcome::Action;
 
 use super::credentials::{GoesOn, InTime};
@@ -17,9 +18,6 @@ use super::failure;
 use crate::cloud::CloudError;
 use crate::metrics::Metrics;
 
-/// Time limit of a call, including the retries of the SDK. For a mutating call it must be shorter than the lease
-/// duration.
-pub const OPERATION_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time limit of one attempt of a call that is retried. The SDK itself limits only the connect time.
 pub const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Time limit of one page of interfaces, and of each attempt, after the usual limits have cut it off. A list changes
@@ -62,7 +60,7 @@ impl Ec2 {
         };
         let config = config
             .identity_cache(in_time)
-            .timeout_config(timeouts(OPERATION_TIMEOUT, ATTEMPT_TIMEOUT))
+            .timeout_config(timeouts(CALL_LIMIT, ATTEMPT_TIMEOUT))
             .retry_config(RetryConfig::standard());
         Self {
             client: Client::from_conf(config.build()),
@@ -104,7 +102,7 @@ pub(super) fn with_long_timeout() -> Builder {
 pub(super) fn without_retry() -> Builder {
     Builder::new()
         .retry_config(RetryConfig::disabled())
-        .timeout_config(timeouts(OPERATION_TIMEOUT, OPERATION_TIMEOUT))
+        .timeout_config(timeouts(CALL_LIMIT, CALL_LIMIT))
 }
 
 fn timeouts(operation: Duration, attempt: Duration) -> TimeoutConfig {

@@ -11,4 +11,4 @@ mod interfaces;
 mod sentence;
 mod subnets;
 
-pub use client::{ATTEMPT_TIMEOUT, Ec2, OPERATION_TIMEOUT, PAGE_TIMEOUT};
+pub use client::{ATTEMPT_TIMEOUT, Ec2, PAGE_TIMEOUT};
