@@ -26,6 +26,7 @@ use super::known_objects::readable;
 use super::single_flight::{SingleFlight, SingleFlightBy};
 use super::{BoundNode, ClusterReader, Dependencies, KnownIp, Snapshot, Unreadable};
 use crate::api::read::{Reduced, Whole, reservation};
+use crate::api::request::with_timeout;
 use crate::api::{Ip, IpBlock, watching};
 use crate::telemetry::chain;
 
@@ -83,14 +84,15 @@ impl KubeReader {
     async fn all_ips(&self) -> Result<Vec<Arc<KnownIp>>, Unreadable> {
         let client = self.client.clone();
         let list = async move { list::<Ip, _, _>(&client, "the IPs", KnownIp::read).await };
-        self.all_ips.or(list).await
+        // Boxed, because otherwise each future that waits for the list contains the large request future.
+        self.all_ips.or(list.boxed()).await
     }
 
     /// As [`Self::all_ips`], for blocks.
     async fn all_blocks(&self) -> Result<Vec<Arc<IpBlock>>, Unreadable> {
         let client = self.client.clone();
         let list = async move { list::<IpBlock, _, _>(&client, "the IPBlocks", read_block).await };
-        self.all_blocks.or(list).await
+        self.all_blocks.or(list.boxed()).await
     }
 
     /// The IPs that a review depends on, from the API server: all, or for a pod only the one that its annotation means.
@@ -226,10 +228,13 @@ async fn list<K: Resource<DynamicType = ()>, T, E: StdError>(
     let api: Api<Reduced<Whole>> = Api::all_with(client.clone(), &ApiResource::erase::<K>(&()));
     let (mut objects, mut params) = (Vec::new(), watching::list().limit(PAGE));
     loop {
-        let page = api.list(&params).await.map_err(|error| Unreadable {
-            what,
-            source: error.into(),
-        })?;
+        // The callers wait for less. Without a limit here, two lists by a dead connection would delay all others.
+        let page = with_timeout(|| format!("listing {what}"), api.list(&params))
+            .await
+            .map_err(|error| Unreadable {
+                what,
+                source: error.into(),
+            })?;
         let items = page.items.iter();
         objects.extend(items.filter_map(|object| readable(object.as_ref(), &read)));
         match watching::next_page(&params, page.metadata.continue_) {

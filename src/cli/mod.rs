@@ -8,6 +8,7 @@ mod duration;
 mod echo;
 mod files;
 mod identity;
+mod listen;
 mod node;
 mod pod_events;
 mod region;

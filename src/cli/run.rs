@@ -3,7 +3,6 @@
 mod controller_task;
 
 use std::convert::Infallible;
-use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -12,7 +11,6 @@ use mooring_plan::admission::tolerations::Defaults;
 use mooring_plan::buckets::Budget;
 use mooring_plan::lease::Timings;
 use rustls::crypto::aws_lc_rs;
-use tokio::net::TcpListener;
 
 use super::authorize;
 use super::certificate;
@@ -20,6 +18,7 @@ use super::clients::{Clients, clients};
 use super::duration::duration;
 use super::files;
 use super::identity::identity;
+use super::listen::listen;
 use super::signals::signals;
 use crate::admission::{self, Caches, KubeReader, Webhook};
 use crate::metrics::Metrics;
@@ -37,10 +36,10 @@ const CLOSING: Duration = Duration::from_secs(6);
 #[derive(Debug, ClapArgs)]
 pub struct Args {
     /// Address of the webhook
-    #[arg(long, env = "MOORING_WEBHOOK_ADDR", default_value = "0.0.0.0:8443")]
+    #[arg(long, env = "MOORING_WEBHOOK_ADDR", default_value = "[::]:8443")]
     webhook_addr: SocketAddr,
     /// Address of /healthz, /readyz and /metrics
-    #[arg(long, env = "MOORING_HTTP_ADDR", default_value = "0.0.0.0:8080")]
+    #[arg(long, env = "MOORING_HTTP_ADDR", default_value = "[::]:8080")]
     http_addr: SocketAddr,
     #[command(flatten)]
     certificate: certificate::Args,
@@ -151,7 +150,7 @@ async fn start(args: Args) -> Result<(), BoxError> {
     };
     let mut supervisor = Supervisor::new(readiness.clone(), times);
 
-    let listener = listen(args.http_addr, "health and metrics").await?;
+    let listener = listen(args.http_addr, "health and metrics")?;
     let stop = supervisor.stop(Stage::Serving);
     let health = serve_http(listener, readiness.clone(), metrics.clone(), stop);
     supervisor.spawn(Stage::Serving, "the health server", health);
@@ -168,8 +167,7 @@ async fn start(args: Args) -> Result<(), BoxError> {
             &mut supervisor,
             &readiness,
             &metrics,
-        )
-        .await?;
+        )?;
     } else {
         tracing::info!("this process answers no reviews (--webhook=false)");
         for part in [Part::Caches, Part::Webhook, Part::Certificate, Part::Trust] {
@@ -190,7 +188,7 @@ async fn start(args: Args) -> Result<(), BoxError> {
 }
 
 /// Starts the webhook: the certificate tasks, the caches and the server.
-async fn webhook(
+fn webhook(
     args: &Args,
     task: &ControllerTask,
     clients: &Clients,
@@ -231,7 +229,7 @@ async fn webhook(
         authorize_use: args.authorize.trusted(),
         metrics: metrics.clone(),
     });
-    let listener = listen(args.webhook_addr, "the webhook").await?;
+    let listener = listen(args.webhook_addr, "the webhook")?;
     let end = admission::End {
         drain: supervisor.stop(Stage::Deciding),
         close: supervisor.stop(Stage::Serving),
@@ -267,27 +265,6 @@ fn settings(args: Args) -> Settings {
             per_second: args.ec2_per_second,
         },
     }
-}
-
-/// The process cannot listen on an address.
-#[derive(Debug, thiserror::Error)]
-#[error("listening on {address} for {what}")]
-struct Listen {
-    address: SocketAddr,
-    what: &'static str,
-    source: io::Error,
-}
-
-async fn listen(address: SocketAddr, what: &'static str) -> Result<TcpListener, Listen> {
-    let failed = |source| Listen {
-        address,
-        what,
-        source,
-    };
-    let listener = TcpListener::bind(address).await.map_err(failed)?;
-    // With port 0 the system chooses a free port: log it.
-    tracing::info!(address = %listener.local_addr().map_err(failed)?, "listening for {what}");
-    Ok(listener)
 }
 
 #[cfg(test)]

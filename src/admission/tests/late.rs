@@ -1,5 +1,7 @@
 //! Time limits of the reads of a review.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use mooring_plan::admission::usage::{Subject, Use};
@@ -9,7 +11,11 @@ use super::http::{block_asked, post, review, webhook};
 use super::{asking, block, snapshot_of};
 use crate::admission::cluster_reader::READ_TIMEOUT;
 use crate::admission::http::TIME;
-use crate::admission::{ClusterReader, Dependencies, Right, Rights, Snapshot, Unreadable};
+use crate::admission::{
+    Caches, ClusterReader, Dependencies, KubeReader, Right, Rights, Snapshot, Unreadable,
+};
+use crate::api::request::REQUEST_TIMEOUT;
+use crate::fake_api::half_open_api_server;
 
 /// A reader with an empty cache that needs this time to read the real objects.
 #[derive(Clone)]
@@ -70,4 +76,25 @@ fn the_reads_of_a_review_fit_into_its_time() {
     assert!(READ_TIMEOUT + pod.limit() + READ_TIMEOUT < TIME);
     assert!(READ_TIMEOUT + Dependencies::default().limit() < TIME);
     assert!(irrevocable.limit() < TIME);
+}
+
+#[tokio::test(start_paused = true)]
+async fn lists_by_a_dead_connection_delay_others_for_a_few_seconds_only() {
+    let asked = Arc::<AtomicUsize>::default();
+    let counted = Arc::clone(&asked);
+    // The two lists of the first two readers are not answered, for IPs and for blocks.
+    let client = half_open_api_server(move |_, _| {
+        let dead = counted.fetch_add(1, Ordering::Relaxed) < 4;
+        (!dead).then(|| (200, json!({"metadata": {}, "items": []})))
+    });
+    let reader = KubeReader::new(client, Caches::default());
+    for _ in 0..2 {
+        let dependencies = Dependencies::default();
+        let late = tokio::time::timeout(dependencies.limit(), reader.fresh(&dependencies)).await;
+        assert!(late.is_err(), "its connection is dead");
+    }
+    let none = Dependencies::default();
+    let third = tokio::time::timeout(REQUEST_TIMEOUT, reader.fresh(&none)).await;
+    assert!(third.expect("it is delayed for a few seconds").is_ok());
+    assert_eq!(asked.load(Ordering::Relaxed), 6);
 }
