@@ -123,20 +123,20 @@ async fn show(
         .await?;
     location(screen, cluster).await;
 
-    let third = node_dies(screen, cluster, &mut packets, &second).await?;
+    let third = node_fails(screen, cluster, &mut packets, &second).await?;
     partner(screen, cluster, &mut packets, &third).await?;
     annotation_removed(screen, cluster).await?;
     cleaned_up(screen, cluster).await
 }
 
-async fn node_dies(
+async fn node_fails(
     screen: &mut Screen,
     cluster: &Cluster,
     packets: &mut Result<Packets, String>,
     holder_before: &Holder,
 ) -> Result<Holder, String> {
     screen.step(&format!(
-        "{} dies: the address follows the pod",
+        "{} fails: the address follows the pod",
         holder_before.node
     ));
     screen.say(&format!(
