@@ -35,7 +35,7 @@ fn main() {
             for number in 0..1000 {
                 let ip = many_ips.facts.ip(&ip_name(number)).unwrap().clone();
                 let claim = ip.status.claim.clone().unwrap();
-                many_ips.tell(Fact::PodRead(claim.pod, None));
+                many_ips.deliver(Fact::PodRead(claim.pod, None));
             }
         });
         println!(

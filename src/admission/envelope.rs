@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_review_without_a_request_is_told_from_a_text_that_is_not_json() {
+    fn a_review_without_a_request_is_distinguished_from_a_text_that_is_not_json() {
         for wrong in ["[[7]]", "7", r#"{"request": null}"#, r#"{"request": [7]}"#] {
             assert!(Head::read(wrong).unwrap_err().is_data(), "{wrong}");
         }

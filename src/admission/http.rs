@@ -22,7 +22,7 @@ use super::load_shed::{BODY, Limits, Shed};
 use super::pod::{asks_for, bound_to, given_uid, mutate_pod, validate_pod};
 use super::review::{Reviewed, answer, fault, read, uid_of};
 use super::server::Following;
-use super::{Change, ClusterReader, Dependencies, Request, Settings, Snapshot, Verdict};
+use super::{Change, ClusterReader, Dependencies, PluginSettings, Request, Snapshot, Verdict};
 use super::{ip, ipblock};
 use crate::api::{Ip, IpBlock};
 use crate::metrics::Metrics;
@@ -44,7 +44,7 @@ pub struct Webhook<S> {
     /// Reads the objects of the cluster.
     pub source: S,
     /// The configuration of the admission plugins of the API server.
-    pub settings: Settings,
+    pub settings: PluginSettings,
     /// With `--authorize-use`: the controllers whose pods are checked by the service accounts of the pods.
     pub authorize_use: Option<Arc<TrustedControllers>>,
     /// The metrics of the process.
@@ -124,7 +124,7 @@ async fn in_time(
 struct ReviewKind<K> {
     name: &'static str,
     dependencies: fn(&Request<K>) -> Dependencies,
-    rule: fn(&Request<K>, &Snapshot, Settings) -> Verdict,
+    rule: fn(&Request<K>, &Snapshot, PluginSettings) -> Verdict,
 }
 
 impl<K: Reviewed + Send + Sync> ReviewKind<K> {

@@ -40,7 +40,7 @@ use mooring_plan::admission::tolerations::Defaults;
 
 /// The configuration of the admission plugins of the API server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
+pub struct PluginSettings {
     /// A toleration with one of these durations comes from the plugin `DefaultTolerationSeconds`, not from the user.
     pub default_tolerations: Defaults,
 }

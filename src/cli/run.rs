@@ -24,7 +24,7 @@ use crate::admission::{self, Caches, KubeReader, Webhook};
 use crate::metrics::Metrics;
 use crate::supervise::{BoxError, Stage, Supervisor, Times, serve_http};
 use crate::telemetry::{self, LogFormat, Part, Readiness};
-use controller_task::{ControllerTask, Settings};
+use controller_task::{ControllerArgs, ControllerTask};
 
 /// Time limit for the shutdown of the controller. A call in flight that changes EC2 ends within 5 s, then
 /// the lease is released.
@@ -220,7 +220,7 @@ fn webhook(
 
     let router = admission::router(Webhook {
         source: KubeReader::new(clients.general.clone(), caches.clone()),
-        settings: admission::Settings {
+        settings: admission::PluginSettings {
             default_tolerations: Defaults {
                 not_ready: args.default_toleration_seconds.into(),
                 unreachable: args.default_unreachable_toleration_seconds.into(),
@@ -253,9 +253,9 @@ const fn timings(args: &Args) -> Timings {
 }
 
 /// What the flags say of the controller.
-fn settings(args: Args) -> Settings {
+fn settings(args: Args) -> ControllerArgs {
     let election = args.leader_elect.then_some(timings(&args));
-    Settings {
+    ControllerArgs {
         namespace: args.namespace,
         identity: identity(args.identity),
         election,

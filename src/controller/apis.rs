@@ -16,20 +16,20 @@ use crate::api::{Ip, IpBlock};
 #[derive(Clone)]
 pub(super) struct Apis {
     client: Client,
-    latest: ObjectCache,
+    object_cache: ObjectCache,
 }
 
 impl Apis {
     pub(super) fn new(client: Client) -> Self {
         Self {
             client,
-            latest: ObjectCache::default(),
+            object_cache: ObjectCache::default(),
         }
     }
 
     /// The cache of the newest known version of each `IP`.
-    pub(super) const fn latest(&self) -> &ObjectCache {
-        &self.latest
+    pub(super) const fn object_cache(&self) -> &ObjectCache {
+        &self.object_cache
     }
 
     pub(super) fn client(&self) -> Client {

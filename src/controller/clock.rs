@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(
             clock.now(),
             Instant::START,
-            "what it slept before is no matter"
+            "the time that it slept before does not count"
         );
         tokio::time::advance(Duration::from_secs(2)).await;
         SLEPT.set(Duration::from_secs(67));

@@ -101,7 +101,7 @@ pub async fn run(
 }
 
 /// Applies one change: an object that exists, an object that is gone, or a complete list.
-type TakeIn = fn(&mut WatchState, Change);
+type ApplyChange = fn(&mut WatchState, Change);
 
 enum Change {
     There(DynamicObject),
@@ -116,7 +116,7 @@ async fn follow<F: Fields>(
     config: Config,
     mut restorations: watch::Receiver<u32>,
     known: Shared,
-    take_in: TakeIn,
+    apply: ApplyChange,
 ) {
     let begin = || Box::pin(watching::events(api.clone(), config.clone()));
     let mut events = begin();
@@ -139,18 +139,18 @@ async fn follow<F: Fields>(
                     Event::Init => list.clear(),
                     Event::InitApply(object) => list.push(object),
                     Event::InitDone => {
-                        take_in(&mut known, Change::All(std::mem::take(&mut list)));
+                        apply(&mut known, Change::All(std::mem::take(&mut list)));
                         if !std::mem::replace(&mut synced, true) {
                             known.missing -= 1;
                         }
                         known.publish();
                     }
                     Event::Apply(object) => {
-                        take_in(&mut known, Change::There(object));
+                        apply(&mut known, Change::There(object));
                         known.publish();
                     }
                     Event::Delete(object) => {
-                        take_in(&mut known, Change::Gone(object));
+                        apply(&mut known, Change::Gone(object));
                         known.publish();
                     }
                 }

@@ -107,17 +107,17 @@ pub enum SelfManagedError {
     },
     /// A certificate cannot be made.
     #[error("making the webhook's certificate")]
-    Making(#[source] rcgen::Error),
+    Create(#[source] rcgen::Error),
     /// There is no webhook configuration, so that no API server connects to the webhook.
     #[error(
         "there is no webhook configuration named mooring, so the API server calls no webhook: apply config/webhook"
     )]
-    Unasked,
+    NoWebhookConfiguration,
     /// Another writer changes what this process writes, again and again.
     #[error(
         "the webhook's certificate is changed as soon as it is written: does anything else write Secret or caBundle?"
     )]
-    Contended,
+    WriteConflicts,
 }
 
 impl SelfManagedError {

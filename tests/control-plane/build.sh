@@ -76,12 +76,12 @@ for module in "${todo[@]}"; do
   (cd "$here/$module" && exec nice go build -v -trimpath -ldflags "$ldflags" -o "$out/$module/" tool) >"$log" 2>&1 &
   build=$!
   trap 'kill "$build" 2>/dev/null || true' EXIT
-  told=0
+  reported=0
   while kill -0 "$build" 2>/dev/null; do
     sleep 1
-    if (( SECONDS - begin >= told + 15 )); then
-      told=$((SECONDS - begin))
-      echo "  ... $module: $(wc -l <"$log") of at most $packages packages, $told s so far"
+    if (( SECONDS - begin >= reported + 15 )); then
+      reported=$((SECONDS - begin))
+      echo "  ... $module: $(wc -l <"$log") of at most $packages packages, $reported s so far"
     fi
   done
   trap - EXIT

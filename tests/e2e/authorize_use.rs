@@ -199,17 +199,17 @@ fn as_gateway(app: &str, ip: &Ip) -> Value {
 /// Expects the Event `FailedCreate` of a controller object, because the account of its pod does not have the right.
 async fn expect_creation_refused(scene: &Scene, kind: &str, ip: &Ip) {
     let sentence = format!("an Event FailedCreate of a {kind}");
-    let told = scene.eventually(&sentence, SOON, async || {
+    let reported = scene.eventually(&sentence, SOON, async || {
         let events = scene.events().await.into_iter();
         let mut failed = events.filter(|event| {
             event["involvedObject"]["kind"] == kind && event["reason"] == "FailedCreate"
         });
         failed.find_map(|event| event["message"].as_str().map(str::to_owned))
     });
-    let told = told.await;
+    let reported = reported.await;
     let gateway = account(scene, "gateway");
     for part in [&format!("may not use IP \"{}\"", ip.name), &gateway] {
-        assert!(told.contains(part), "{part} is not in: {told}");
+        assert!(reported.contains(part), "{part} is not in: {reported}");
     }
 }
 

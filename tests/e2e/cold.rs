@@ -69,7 +69,7 @@ async fn a_cold_cluster_starts_without_mooring_and_then_with_it(scene: &Scene) {
     );
     // A workload that asks for an address waits. Its Event has the reason.
     scene.deployment("web", &ip).await;
-    let told = scene
+    let reported = scene
         .eventually("the Deployment has the failure event", SOON, async || {
             let events = scene.events().await;
             let mut notes = events.iter().filter_map(|event| event["message"].as_str());
@@ -78,7 +78,7 @@ async fn a_cold_cluster_starts_without_mooring_and_then_with_it(scene: &Scene) {
                 .map(str::to_owned)
         })
         .await;
-    assert!(told.contains("mutate-pod.ip.wgtwo.com"), "{told}");
+    assert!(reported.contains("mutate-pod.ip.wgtwo.com"), "{reported}");
     assert!(scene.pods_of("web").await.is_empty());
 
     let options = MooringOptions {

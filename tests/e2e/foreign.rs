@@ -30,8 +30,8 @@ async fn an_address_on_a_foreign_interface_stays_until_take_from_names_it(scene:
         .eventually("the interface is named", SOON, async || {
             let object = scene.get("IP", &ip.name).await.ok_or("no IP")?;
             let conditions = object["status"]["conditions"].to_string();
-            let told = conditions.contains("AddressInUse") && conditions.contains(eni.as_str());
-            if told { Ok(()) } else { Err(conditions) }
+            let reported = conditions.contains("AddressInUse") && conditions.contains(eni.as_str());
+            if reported { Ok(()) } else { Err(conditions) }
         })
         .await;
     let note = scene.expect_event("AddressInUse", &ip.name).await;
@@ -113,10 +113,10 @@ async fn an_orphaned_address_is_reported_and_left(scene: &Scene) {
     scene
         .expect_condition("IPBlock", &block, "OrphanedAddress", "True")
         .await;
-    let told = scene.expect_event("OrphanedAddress", &block).await;
+    let reported = scene.expect_event("OrphanedAddress", &block).await;
     assert!(
-        told.contains(&scene.address(20)),
-        "the address is named: {told}"
+        reported.contains(&scene.address(20)),
+        "the address is named: {reported}"
     );
     assert!(
         scene.ec2().address_on(&scene.address(20)).await.is_some(),

@@ -96,13 +96,13 @@ async fn on_sigterm_the_lease_is_released(scene: &Scene) {
     let node = scene.node("a").await;
     let block = scene.block().await;
     scene.expect_labelled(&node.name, &block).await;
-    let told = Instant::now();
+    let reported = Instant::now();
     replica.process().signal("TERM");
     expect_given_back(scene).await;
     // A successor waits for this time. The documented limit is 2 s on an otherwise idle machine.
     println!(
         "an idle leader released the lease after {:?}",
-        told.elapsed()
+        reported.elapsed()
     );
     let ended = replica.process().end(SOON).await;
     assert!(ended.success(), "{ended}");
@@ -128,7 +128,7 @@ async fn on_sigterm_with_a_call_in_flight_the_lease_is_released_after_the_call(s
             held.iter().any(|call| call.fault == fault.0)
         })
         .await;
-    let told = Instant::now();
+    let reported = Instant::now();
     first.process().signal("TERM");
     // The call can take 5 s. Until it has ended, no other replica may lead.
     let call = Duration::from_secs(3);
@@ -140,7 +140,7 @@ async fn on_sigterm_with_a_call_in_flight_the_lease_is_released_after_the_call(s
     expect_given_back(scene).await;
     println!(
         "a leader with a call in flight released the lease after {:?}",
-        told.elapsed()
+        reported.elapsed()
     );
     let ended = first.process().end(SOON).await;
     assert!(ended.success(), "{ended}");

@@ -154,10 +154,10 @@ async fn daemon_set_and_mirror_pods_are_refused(scene: &Scene) {
         "metadata": {"name": "every", "namespace": scene.name},
         "spec": {"selector": {"matchLabels": {"app": "every"}}, "template": crate::harness::scene::Scene::template("every", &ip)}});
     scene.creates(&set).await.accepted();
-    let told = scene.expect_event("FailedCreate", "every").await;
+    let reported = scene.expect_event("FailedCreate", "every").await;
     assert!(
-        told.contains("belongs to a DaemonSet") && told.contains("use a Deployment"),
-        "{told}"
+        reported.contains("belongs to a DaemonSet") && reported.contains("use a Deployment"),
+        "{reported}"
     );
     assert!(scene.pods_of("every").await.is_empty());
 }
@@ -203,8 +203,8 @@ async fn a_similar_annotation_is_refused_and_its_owner_sees_why(scene: &Scene) {
     scene
         .eventually("the ReplicaSet's Events say why", SOON, async || {
             let shown = scene.kubectl("describe rs").await.success();
-            let told = "annotation ip.wgtwo.com/IP is not known: did you mean ip.wgtwo.com/ip?";
-            if shown.contains(told) {
+            let reported = "annotation ip.wgtwo.com/IP is not known: did you mean ip.wgtwo.com/ip?";
+            if shown.contains(reported) {
                 Ok(())
             } else {
                 Err(shown)

@@ -27,12 +27,12 @@ impl Scene {
         foreign_gates(audit);
         for mooring in self.test_cluster.replicas.lock().await.iter() {
             let log = mooring.log();
-            let told = log.lines().find(|line| line.contains(" is forbidden: "));
+            let reported = log.lines().find(|line| line.contains(" is forbidden: "));
             assert!(
-                told.is_none(),
+                reported.is_none(),
                 "{}: {}",
                 mooring.process().log_path().display(),
-                told.unwrap_or_default()
+                reported.unwrap_or_default()
             );
         }
     }

@@ -249,8 +249,8 @@ async fn an_unusable_or_deleted_secret_is_replaced_and_no_review_is_refused(scen
         stop.store(true, Ordering::Relaxed);
     };
     tokio::join!(spoil, ask_on(scene, &ip.name, &stop, &asked));
-    let told = "Secret mooring-webhook-certificate cannot be used and is replaced";
-    assert!(mooring.log().contains(told), "{}", mooring.log());
+    let reported = "Secret mooring-webhook-certificate cannot be used and is replaced";
+    assert!(mooring.log().contains(reported), "{}", mooring.log());
 }
 
 async fn spoiled(scene: &Scene, patch: &Value) {

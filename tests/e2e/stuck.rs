@@ -195,8 +195,8 @@ async fn a_node_label_that_a_policy_refuses_is_reported_until_it_is_permitted(sc
             let (_, said) = scene
                 .expect_condition("IPBlock", &block, "Ready", "True")
                 .await;
-            let told = words.iter().all(|words| said.contains(words));
-            told.then_some(()).ok_or(said)
+            let reported = words.iter().all(|words| said.contains(words));
+            reported.then_some(()).ok_or(said)
         })
         .await;
     let binding = format!("delete validatingadmissionpolicybinding {policy}");

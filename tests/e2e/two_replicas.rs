@@ -37,10 +37,10 @@ async fn one_is_reserved(scene: &Scene, address: &str, names: &[String]) {
                 }
             }
             let others = names.len() - 1;
-            let told = in_use
+            let reported = in_use
                 .iter()
                 .all(|message| message.contains(&reserved.join(" ")));
-            if reserved.len() == 1 && in_use.len() == others && told {
+            if reserved.len() == 1 && in_use.len() == others && reported {
                 Ok(())
             } else {
                 Err(format!("reserved: {reserved:?}, not: {in_use:?}"))

@@ -51,10 +51,10 @@ async fn pods_that_vanish_unseen_keep_their_addresses_until_a_person_confirms(sc
     scene
         .expect_reason("IPBlock", &block, "BrakeEngaged", "True", "BrakeEngaged")
         .await;
-    let told = scene.expect_event("BrakeEngaged", &block).await;
+    let reported = scene.expect_event("BrakeEngaged", &block).await;
     assert!(
-        told.contains("release-brake"),
-        "the remedy is named: {told}"
+        reported.contains("release-brake"),
+        "the remedy is named: {reported}"
     );
     let label = format!("block=\"{block}\"");
     scene

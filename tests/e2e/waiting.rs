@@ -15,12 +15,12 @@ async fn expect_gate_and_event(scene: &Scene, pod: &str, reason: &str) -> [Strin
     let gate = scene.expect_gate_closed(pod, reason).await;
     let note = scene.expect_event(reason, pod).await;
     let events = scene.events().await;
-    let told = events.iter().find(|event| {
+    let reported = events.iter().find(|event| {
         event["involvedObject"]["name"] == pod
             && event["involvedObject"]["kind"] == "Pod"
             && event["reason"] == reason
     });
-    assert_eq!(told.expect("it was told")["type"], "Warning");
+    assert_eq!(reported.expect("it was reported")["type"], "Warning");
     [gate, note]
 }
 

@@ -99,7 +99,7 @@ const PROMISES: &[(&str, Promise)] = &[
     ),
     (
         "too_large",
-        too_large::the_sender_of_a_packet_that_is_too_large_is_told,
+        too_large::the_sender_of_a_packet_that_is_too_large_gets_the_size_that_fits,
     ),
     (
         "cilium_eni",

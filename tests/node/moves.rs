@@ -63,14 +63,14 @@ pub fn an_address_moves_between_nodes_and_back(backend: Backend) {
     for step in 0..MOVES {
         let (from, to) = ((step + 1) % 2, step % 2);
         running[from].show(unclaimed(from));
-        let told = |state: &dyn Fn(bool) -> bool, at: usize| {
+        let reported = |state: &dyn Fn(bool) -> bool, at: usize| {
             eventually(
                 "the node part follows",
                 || nodes[at].run("nft list table ip mooring"),
                 || state(running[at].reports.borrow().contains_key("one")).then_some(()),
             );
         };
-        told(&|there| !there, from);
+        reported(&|there| !there, from);
         if step > 0 {
             world.unassign(X, nodes[from].name);
         }
@@ -86,7 +86,7 @@ pub fn an_address_moves_between_nodes_and_back(backend: Backend) {
             || (world.ask_soon(pods[to].0, PARTNER).as_deref() == Some(X)).then_some(()),
         );
         slowest = slowest.max(attached.elapsed());
-        told(&|there| there, to);
+        reported(&|there| there, to);
         assert_eq!(
             world.ask("partner", Protocol::Tcp, X),
             Ok(PARTNER.to_owned())

@@ -17,8 +17,8 @@ const CHILD: &str = "MOORING_NODE_TEST_CHILD";
 
 /// Runs a node part until it is killed, if this process was started as one.
 pub fn child() -> Option<ExitCode> {
-    let told = std::env::var(CHILD).ok()?;
-    let (network, mac) = told.split_once(' ')?;
+    let reported = std::env::var(CHILD).ok()?;
+    let (network, mac) = reported.split_once(' ')?;
     enter_network(network);
     let mut objects = crate::objects::only_block("a");
     objects = crate::objects::with_pod(objects, "client", Some("10.77.0.20"), "one");
@@ -44,8 +44,8 @@ pub fn child() -> Option<ExitCode> {
 /// The command that runs this program as the node part of node `a`. It prints its reports.
 pub fn node_part(world: &World) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    let told = format!("{} {}", world.name("a"), world.mac("a", "eth1"));
-    command.env(CHILD, told);
+    let reported = format!("{} {}", world.name("a"), world.mac("a", "eth1"));
+    command.env(CHILD, reported);
     command
 }
 

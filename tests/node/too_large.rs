@@ -10,7 +10,7 @@ const LARGE: [u8; 1300] = [7; 1300];
 
 /// The partner and the pod are told when a packet is too large for the next link. What the partner is told comes from
 /// the address, by the ENI.
-pub fn the_sender_of_a_packet_that_is_too_large_is_told(backend: Backend) {
+pub fn the_sender_of_a_packet_that_is_too_large_gets_the_size_that_fits(backend: Backend) {
     let world = World::new(backend);
     let (node, objects) = one_pod(&world);
     // The CNI makes no rule for the pod.

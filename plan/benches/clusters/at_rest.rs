@@ -55,7 +55,7 @@ impl Cluster {
             .kube
             .blocks
             .insert(block.name.clone(), block.clone());
-        cluster.tell(Fact::Block(block), now);
+        cluster.deliver(Fact::Block(block), now);
         for number in 0..=node_of(ips - 1).max(2 * DRAINED) {
             cluster.node(number, now);
         }
@@ -63,7 +63,7 @@ impl Cluster {
             cluster.held(number, now);
         }
         for fact in Kind::ALL.map(Fact::Synced) {
-            cluster.tell(fact, now);
+            cluster.deliver(fact, now);
         }
         cluster.engine.handle(leadership(true), now);
         let mut run = Run::of(vec![cluster], Vec::new(), now);
@@ -86,7 +86,7 @@ impl Cluster {
         self.kube.reservations.clear();
     }
 
-    pub fn tell(&mut self, fact: Fact, now: Instant) {
+    pub fn deliver(&mut self, fact: Fact, now: Instant) {
         self.engine.handle(Event::Fact(fact), now);
     }
 
@@ -97,7 +97,7 @@ impl Cluster {
         let mut node = objects::node(name.as_str());
         node.version = self.kube.bump();
         self.kube.nodes.insert(name, node.clone());
-        self.tell(Fact::Node(node), now);
+        self.deliver(Fact::Node(node), now);
     }
 
     /// An IP, its reservation and the pod that holds it.
@@ -115,7 +115,7 @@ impl Cluster {
             .put(address(number), &interface_of(node.as_str()));
         for fact in [Fact::Ip(ip), Fact::Reservation(reservation), Fact::Pod(pod)] {
             self.kube.show(&fact);
-            self.tell(fact, now);
+            self.deliver(fact, now);
         }
     }
 }

@@ -175,13 +175,13 @@ impl Cluster {
         let mut pod = pod("new", number, node);
         pod.version = self.kube.bump();
         self.kube.pods.insert(pod.key.clone(), pod.clone());
-        self.tell(Fact::Pod(pod), now);
+        self.deliver(Fact::Pod(pod), now);
     }
 
     fn gone(&mut self, number: u32, now: Instant) {
         self.kube.bump();
         self.kube.pods.remove(&pod_key("old", number));
-        self.tell(Fact::PodDeleted(pod_uid("old", number)), now);
+        self.deliver(Fact::PodDeleted(pod_uid("old", number)), now);
     }
 
     /// Each address is where its pod is, and the pod's gate says so; nothing is anywhere else.

@@ -17,7 +17,7 @@ pub(super) const AT_ONCE: usize = 64;
 const STEPS_AT_ONCE: usize = AT_ONCE - 8;
 /// Maximum number of reads of instances in flight (R1.10).
 const INSTANCES_AT_ONCE: usize = 16;
-/// Time until a read of an instance is tried again while others are in flight. The answer comes before, if EC2 is well.
+/// Time until a read of an instance is tried again while others are in flight. The answer comes before, if EC2 answers soon.
 const READ_AGAIN: Duration = Duration::from_millis(500);
 /// Time until a call is tried again for which too little of the lease was left.
 pub(super) const CALL_AGAIN: Duration = Duration::from_millis(500);

@@ -16,7 +16,7 @@ const LEAVE_TRIES: u8 = 3;
 impl Election {
     /// Stops leading, so that another replica can lead: releases the lease when the calls of this process have ended,
     /// and then leaves it to others for three periods, in which each of them sees the release. If none of them takes
-    /// it, this process leads again. Returns false if it does not lead, or did this in vain a short time ago.
+    /// it, this process leads again. Returns false if it does not lead, or did this without effect a short time ago.
     pub fn resign(&mut self, now: Instant) -> bool {
         let resigns = self.leads(now) && now >= self.stays_until;
         if resigns {

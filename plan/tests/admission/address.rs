@@ -5,7 +5,7 @@ use mooring_plan::admission::address::{Asked, KnownBlock, Parent, block_of, chec
 use mooring_plan::block::BlockRange;
 use mooring_plan::names::{BlockName, IpName};
 
-use super::{block, ip, refused, wishing};
+use super::{asking_for, block, ip, refused};
 
 fn asked(address: &str, block: &str) -> Asked {
     Asked {
@@ -125,7 +125,7 @@ fn an_address_belongs_to_one_ip_by_spec_or_status() {
         let others = std::slice::from_ref(other);
         check(&asked("203.0.113.7", ""), &blocks, others, None).map(|_| ())
     };
-    let wishes = wishing("other", "203.0.113.7");
+    let wishes = asking_for("other", "203.0.113.7");
     let mut has = ip("other");
     has.reserved = wishes.desired;
     for other in [&wishes, &has] {
@@ -138,8 +138,11 @@ fn an_address_belongs_to_one_ip_by_spec_or_status() {
     let mut going = wishes.clone();
     going.deleting = true;
     refused(with(&going), Invalid, &["try again once it is gone"]);
-    assert!(with(&wishing("partner", "203.0.113.7")).is_ok(), "itself");
-    assert!(with(&wishing("other", "203.0.113.8")).is_ok(), "another");
+    assert!(
+        with(&asking_for("partner", "203.0.113.7")).is_ok(),
+        "itself"
+    );
+    assert!(with(&asking_for("other", "203.0.113.8")).is_ok(), "another");
 }
 
 #[test]
@@ -162,6 +165,6 @@ fn the_reservation_in_the_cluster_decides() {
 
 #[test]
 fn an_unallocated_address_is_in_no_use() {
-    let other = wishing("other", "203.0.113.7");
+    let other = asking_for("other", "203.0.113.7");
     assert!(check(&asked("", "a"), &blocks(), &[other], None).is_ok());
 }

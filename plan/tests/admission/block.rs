@@ -8,7 +8,7 @@ use mooring_plan::admission::block::{check_delete, check_range, check_shrink};
 use mooring_plan::block::BlockRange;
 use mooring_plan::names::BlockName;
 
-use super::{block, ip, range, refused, wishing};
+use super::{asking_for, block, ip, range, refused};
 
 #[test]
 fn two_blocks_do_not_share_an_address() {
@@ -37,12 +37,12 @@ fn a_shrunk_block_must_contain_the_addresses_of_its_ips() {
         let ips = std::slice::from_ref(other);
         check_shrink(&name, &from, &range(to), ips)
     };
-    let wishes = wishing("partner", "203.0.113.200");
+    let wishes = asking_for("partner", "203.0.113.200");
     let lost = &["would lose", "partner (203.0.113.200)"];
     refused(shrunk("203.0.113.0/25", &wishes), Forbidden, lost);
     assert!(shrunk("203.0.113.128/25", &wishes).is_ok(), "it keeps it");
     // The address in its status counts, not the one in its spec.
-    let mut moving = wishing("partner", "203.0.113.7");
+    let mut moving = asking_for("partner", "203.0.113.7");
     moving.reserved = wishes.desired;
     refused(shrunk("203.0.113.0/25", &moving), Forbidden, lost);
     // The IP belongs to another block by name or reservation, although its address is in this range too.
@@ -52,7 +52,7 @@ fn a_shrunk_block_must_contain_the_addresses_of_its_ips() {
     elsewhere.block = Some(name.clone());
     refused(shrunk("203.0.113.0/25", &elsewhere), Forbidden, lost);
     // An address that was outside of the block before does not count.
-    let never = wishing("partner", "203.0.113.250");
+    let never = asking_for("partner", "203.0.113.250");
     assert!(shrunk("203.0.113.0/25", &never).is_ok());
     assert!(shrunk("203.0.113.0/25", &ip("partner")).is_ok());
 }
@@ -63,14 +63,14 @@ fn a_block_with_an_ip_is_not_deleted() {
     let deleted = |other: &Other| check_delete(&block, std::slice::from_ref(other));
     let mut named = ip("partner");
     named.block = Some(block.name.clone());
-    let inside = wishing("partner", "203.0.113.7");
+    let inside = asking_for("partner", "203.0.113.7");
     for other in [&named, &inside] {
         refused(deleted(other), Forbidden, &["has IPs: partner"]);
         let mut going = other.clone();
         going.deleting = true;
         assert!(deleted(&going).is_ok(), "it goes as well");
     }
-    assert!(deleted(&wishing("far", "198.51.100.7")).is_ok());
+    assert!(deleted(&asking_for("far", "198.51.100.7")).is_ok());
     assert!(deleted(&ip("none")).is_ok());
 }
 

@@ -38,7 +38,7 @@ fn ip(name: &str) -> Other {
     }
 }
 
-fn wishing(name: &str, address: &str) -> Other {
+fn asking_for(name: &str, address: &str) -> Other {
     Other {
         desired: Some(address.parse().unwrap()),
         ..ip(name)

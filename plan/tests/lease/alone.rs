@@ -37,7 +37,7 @@ fn a_leader_leads_until_just_before_its_deadline() {
 }
 
 #[test]
-fn what_a_leader_is_told_to_do_is_its_lease_and_ends_with_it() {
+fn a_leader_may_do_what_its_lease_allows_until_the_lease_ends() {
     let (election, _) = leading(TIMINGS);
     let said = election.leadership(Instant::from_millis(9_999));
     assert_eq!(said.until, election.leads_until());

@@ -36,7 +36,7 @@ pub fn changes(many_ips: &mut ManyIps, change: impl FnOnce(&mut Ip)) {
     let mut ip = known(many_ips);
     ip.version = ResourceVersion(ip.version.0 + 1);
     change(&mut ip);
-    many_ips.tell(Fact::Ip(ip));
+    many_ips.deliver(Fact::Ip(ip));
 }
 
 /// A block in another subnet.
@@ -91,8 +91,8 @@ fn another_block_affects_the_ips_that_ask_for_something_else_than_they_have() {
         let mut other = block();
         other.name = "other".into();
         let expected = several(affected.then_some(CHANGED));
-        assert_eq!(many_ips.tell(Fact::Block(other)), expected, "{what}");
-        let gone = many_ips.tell(Fact::BlockGone("other".into()));
+        assert_eq!(many_ips.deliver(Fact::Block(other)), expected, "{what}");
+        let gone = many_ips.deliver(Fact::BlockGone("other".into()));
         assert_eq!(gone, expected, "{what}");
     }
 }
@@ -100,22 +100,22 @@ fn another_block_affects_the_ips_that_ask_for_something_else_than_they_have() {
 #[test]
 fn a_subnet_without_inventories_affects_its_ips_and_those_that_may_come_to_lie_there() {
     let mut many_ips = many_ips();
-    many_ips.tell(Fact::Block(elsewhere()));
+    many_ips.deliver(Fact::Block(elsewhere()));
     let fails = |many_ips: &mut ManyIps, subnet: &str| {
         let failed = Fact::InventoryFailed(subnet.into(), Outcome::Denied);
-        many_ips.tell(failed)
+        many_ips.deliver(failed)
     };
     assert_eq!(fails(&mut many_ips, "subnet-2"), several([]));
     many_ips.subnet_exists("subnet-2");
-    many_ips.tell(Fact::InventoryDone("subnet-2".into(), Vec::new()));
+    many_ips.deliver(Fact::InventoryDone("subnet-2".into(), Vec::new()));
     changes(&mut many_ips, |ip| {
         ip.desired.as_mut().unwrap().address = Some(address(100));
     });
     assert_eq!(fails(&mut many_ips, "subnet-2"), several([CHANGED]));
     assert_eq!(fails(&mut many_ips, "subnet-2"), Affected::Nothing, "again");
-    let first = many_ips.tell(Fact::InventoryFailed(subnet(), Outcome::Unknown));
+    let first = many_ips.deliver(Fact::InventoryFailed(subnet(), Outcome::Unknown));
     assert_eq!(first, Affected::Nothing, "once");
-    let second = many_ips.tell(Fact::InventoryFailed(subnet(), Outcome::Unknown));
+    let second = many_ips.deliver(Fact::InventoryFailed(subnet(), Outcome::Unknown));
     assert_eq!(second, several(0..12), "twice in a row");
 }
 
@@ -124,7 +124,7 @@ fn a_slot_that_becomes_free_affects_the_ips_whose_pods_wait_on_that_machine() {
     let mut many_ips = many_ips();
     // A pod on the instance of IP 5 asks for IP 2, which a pod on another node holds.
     let waiting = objects::pod("waiting", "waiting-uid", "ip-00002", Some("uid-2".into()));
-    many_ips.tell(Fact::Pod(Pod {
+    many_ips.deliver(Fact::Pod(Pod {
         node: Some(node_name(1)),
         ..waiting
     }));
@@ -132,7 +132,7 @@ fn a_slot_that_becomes_free_affects_the_ips_whose_pods_wait_on_that_machine() {
         interface: interface_of("0001"),
         address: address(CHANGED),
     };
-    let affected = many_ips.tell(Fact::Called {
+    let affected = many_ips.deliver(Fact::Called {
         ip: name(),
         call: off,
         result: Ok(()),
@@ -181,7 +181,7 @@ fn an_answered_read_affects_the_ips_that_wait_for_such_an_answer() {
     ];
     for (read, answer) in answers {
         assert_eq!(
-            many_ips.tell(answer.clone()),
+            many_ips.deliver(answer.clone()),
             Affected::Nothing,
             "{answer:?}"
         );
@@ -190,12 +190,12 @@ fn an_answered_read_affects_the_ips_that_wait_for_such_an_answer() {
             read: read.clone(),
             outcome,
         };
-        assert_eq!(many_ips.tell(failed(None)), Affected::One(name()));
+        assert_eq!(many_ips.deliver(failed(None)), Affected::One(name()));
         assert_eq!(
-            many_ips.tell(Fact::InstanceRead("other".into(), None)),
+            many_ips.deliver(Fact::InstanceRead("other".into(), None)),
             Affected::Nothing
         );
         let said = format!("{answer:?}");
-        assert_eq!(many_ips.tell(answer), Affected::One(name()), "{said}");
+        assert_eq!(many_ips.deliver(answer), Affected::One(name()), "{said}");
     }
 }

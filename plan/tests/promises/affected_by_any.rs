@@ -170,20 +170,20 @@ fn a_node_affects_the_ips_on_it() {
     let mut many_ips = many_ips();
     let mut away = |ready| {
         let known = many_ips.nodes[&node_name(7)].clone();
-        many_ips.tell(Fact::Node(Node { ready, ..known }))
+        many_ips.deliver(Fact::Node(Node { ready, ..known }))
     };
     let there = || several((0..2_000).filter(|number| number % 50 == 7));
     assert_eq!(away(false), there());
     assert_eq!(away(false), Affected::Nothing, "as is known");
     assert_eq!(away(true), there());
-    assert_eq!(many_ips.tell(Fact::NodeGone(node_name(7))), there());
+    assert_eq!(many_ips.deliver(Fact::NodeGone(node_name(7))), there());
     let decided = there();
     let Affected::Several(affected) = decided else {
         unreachable!()
     };
     assert_eq!(affected.len(), 40);
     many_ips.node(50);
-    let without_waiting_ips = many_ips.tell(Fact::NodeGone(node_name(50)));
+    let without_waiting_ips = many_ips.deliver(Fact::NodeGone(node_name(50)));
     assert_eq!(without_waiting_ips, none());
 }
 
@@ -229,19 +229,22 @@ fn the_spec_of_a_block_affects_its_ips_and_its_status_none() {
         free: 7,
         ..BlockStatus::default()
     };
-    assert_eq!(many_ips.tell(Fact::Block(known.clone())), none());
-    assert_eq!(many_ips.tell(Fact::Block(known.clone())), Affected::Nothing);
+    assert_eq!(many_ips.deliver(Fact::Block(known.clone())), none());
+    assert_eq!(
+        many_ips.deliver(Fact::Block(known.clone())),
+        Affected::Nothing
+    );
     let mut other = block();
     other.name = "other".into();
     assert_eq!(
-        many_ips.tell(Fact::Block(other)),
+        many_ips.deliver(Fact::Block(other)),
         none(),
         "they have what they want"
     );
     if let Ok(spec) = &mut known.spec {
         spec.failover_after = Duration::from_mins(1);
     }
-    assert_eq!(many_ips.tell(Fact::Block(known)), several(0..2_000));
+    assert_eq!(many_ips.deliver(Fact::Block(known)), several(0..2_000));
 }
 
 #[test]
@@ -253,6 +256,6 @@ fn a_deletion_affects_all_related_ips_and_no_other() {
     );
     let one = |number| Affected::One(ip_name(number));
     let gone = Fact::PodRead(pod_key(POD, 9), None);
-    assert_eq!(many_ips.tell(gone), one(9));
-    assert_eq!(many_ips.tell(Fact::IpGone(name, uid)), several([5]));
+    assert_eq!(many_ips.deliver(gone), one(9));
+    assert_eq!(many_ips.deliver(Fact::IpGone(name, uid)), several([5]));
 }

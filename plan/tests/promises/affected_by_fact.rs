@@ -19,7 +19,7 @@ fn world() -> Sim {
     sim.ip("partner", "203.0.113.10");
     sim.pod("a").on("n1");
     sim.settle();
-    sim.tell(0);
+    sim.deliver(0);
     sim
 }
 
@@ -197,7 +197,7 @@ fn a_deletion_affects_only_related_ips() {
 fn an_ip_does_not_affect_a_pod_with_the_label_of_another() {
     let mut sim = world();
     sim.pod("b").on("n2");
-    sim.tell(0);
+    sim.deliver(0);
     let partner = IpName::from("partner");
     let notices = |sim: &Sim| {
         let facts = sim.controllers[0].facts();
@@ -205,7 +205,7 @@ fn an_ip_does_not_affect_a_pod_with_the_label_of_another() {
     };
     assert_eq!(notices(&sim), 1, "it waits for what another holds");
     sim.change_pod("b", |pod| pod.label = Some("other".into()));
-    sim.tell(0);
+    sim.deliver(0);
     assert_eq!(notices(&sim), 0);
 }
 

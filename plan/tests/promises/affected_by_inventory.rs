@@ -18,7 +18,7 @@ use crate::sim::INTERVAL;
 
 fn wrote(many_ips: &mut ManyIps, write: Write, outcome: WriteOutcome) {
     let ip = name();
-    many_ips.tell(Fact::Wrote { ip, write, outcome });
+    many_ips.deliver(Fact::Wrote { ip, write, outcome });
 }
 
 fn remove_take_from(many_ips: &ManyIps) -> Write {
@@ -36,7 +36,7 @@ fn assign_fails(many_ips: &mut ManyIps, outcome: Outcome) {
         reassign: Reassign::Refuse,
     };
     let error = CallError::new(outcome, outcome.as_str());
-    many_ips.tell(Fact::Called {
+    many_ips.deliver(Fact::Called {
         ip: name(),
         call,
         result: Err(error),
@@ -44,7 +44,7 @@ fn assign_fails(many_ips: &mut ManyIps, outcome: Outcome) {
 }
 
 /// Changes the spec: another call is needed then, and the last failed call does not count any more.
-fn wishes_something_else(many_ips: &mut ManyIps) {
+fn asks_for_something_else(many_ips: &mut ManyIps) {
     changes(many_ips, |ip| {
         ip.desired.as_mut().unwrap().reassign = Reassign::Allow;
     });
@@ -108,18 +108,18 @@ const WAITS: &[(&str, Change)] = &[
         });
     }),
     ("another pod asks for it", |many_ips| {
-        many_ips.tell(Fact::Pod(other_pod()));
+        many_ips.deliver(Fact::Pod(other_pod()));
     }),
     ("its holder is missed", |many_ips| {
-        many_ips.tell(Fact::PodRead(pod_key(POD, CHANGED), None));
+        many_ips.deliver(Fact::PodRead(pod_key(POD, CHANGED), None));
     }),
     ("it has no reservation", |many_ips| {
-        many_ips.tell(Fact::ReservationGone(address(CHANGED)));
+        many_ips.deliver(Fact::ReservationGone(address(CHANGED)));
     }),
     ("it has two reservations", |many_ips| {
         let uid = known(many_ips).uid;
         let held = objects::reservation("second", address(100), &name(), &uid);
-        many_ips.tell(Fact::Reservation(held));
+        many_ips.deliver(Fact::Reservation(held));
     }),
     ("a write met a conflict", |many_ips| {
         let write = remove_take_from(many_ips);
@@ -129,7 +129,7 @@ const WAITS: &[(&str, Change)] = &[
         let write = remove_take_from(many_ips);
         wrote(many_ips, write, WriteOutcome::Unknown);
         let ip = known(many_ips);
-        many_ips.tell(Fact::IpRead(name(), Some(ip)));
+        many_ips.deliver(Fact::IpRead(name(), Some(ip)));
     }),
     ("an address was taken", |many_ips| {
         let ip = known(many_ips);
@@ -146,16 +146,16 @@ const WAITS: &[(&str, Change)] = &[
     }),
     ("a call was denied", |many_ips| {
         assign_fails(many_ips, Outcome::Denied);
-        wishes_something_else(many_ips);
+        asks_for_something_else(many_ips);
     }),
     ("an interface was refused", |many_ips| {
         assign_fails(many_ips, Outcome::NoRoom);
-        wishes_something_else(many_ips);
+        asks_for_something_else(many_ips);
     }),
     ("a read had no answer", |many_ips| {
         let read = Read::Node(node_name(1));
         let (ip, outcome) = (name(), None);
-        many_ips.tell(Fact::ReadFailed { ip, read, outcome });
+        many_ips.deliver(Fact::ReadFailed { ip, read, outcome });
     }),
 ];
 
@@ -173,7 +173,7 @@ fn an_inventory_affects_an_ip_that_waits_for_anything() {
 fn an_inventory_affects_a_free_ip_only_if_its_address_is_somewhere_or_a_pod_asks_for_it() {
     let free = || {
         let mut many_ips = many_ips();
-        many_ips.tell(Fact::PodDeleted(
+        many_ips.deliver(Fact::PodDeleted(
             format!("pod-uid-{CHANGED}").as_str().into(),
         ));
         changes(&mut many_ips, |ip| ip.status.claim = None);
@@ -185,7 +185,7 @@ fn an_inventory_affects_a_free_ip_only_if_its_address_is_somewhere_or_a_pod_asks
     };
     let mut at_rest = free();
     assert_eq!(at_rest.look(), several([]));
-    at_rest.tell(Fact::Pod(other_pod()));
+    at_rest.deliver(Fact::Pod(other_pod()));
     assert_eq!(at_rest.look(), several([CHANGED]), "a pod asks for it");
     let mut put = free();
     let on = put.interfaces.get_mut(&"eni-0001".into()).unwrap();
@@ -236,11 +236,11 @@ fn the_first_inventory_after_a_long_silence_affects_all() {
 #[test]
 fn an_inventory_of_another_subnet_affects_only_ips_that_may_come_to_lie_there() {
     let mut many_ips = many_ips();
-    many_ips.tell(Fact::Block(elsewhere()));
+    many_ips.deliver(Fact::Block(elsewhere()));
     many_ips.subnet_exists("subnet-2");
     let look = |many_ips: &mut ManyIps| {
         many_ips.now = many_ips.now.plus(Duration::from_secs(2));
-        many_ips.tell(Fact::InventoryDone("subnet-2".into(), Vec::new()))
+        many_ips.deliver(Fact::InventoryDone("subnet-2".into(), Vec::new()))
     };
     for _ in 0..3 {
         assert_eq!(look(&mut many_ips), several([]));

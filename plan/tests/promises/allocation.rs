@@ -82,7 +82,7 @@ fn two_leaders_that_choose_the_same_address_give_two_ips_an_address_each() {
     let reserves = |sim: &mut Sim, who: usize, name: &str| {
         let name = IpName::from(name);
         loop {
-            sim.tell(who);
+            sim.deliver(who);
             sim.block_steps(who);
             let facts = sim.controllers[who].facts();
             let step = facts.decide(&name, sim.now).step.unwrap();
@@ -146,14 +146,14 @@ fn begun() -> Sim {
     sim.ip_of_block("other", "block");
     sim.step_until(|step| matches!(step, Step::Read(Read::Reservations(_))));
     sim.ip_of_block("first", "block");
-    sim.tell(0);
+    sim.deliver(0);
     assert!(reserves(&sim, "other"), "{}", sim.story());
-    told(&mut sim, Fact::ReserveBegun("first".into(), address(ONLY)));
+    deliver_fact(&mut sim, Fact::ReserveBegun("first".into(), address(ONLY)));
     assert!(!reserves(&sim, "other"), "{}", sim.story());
     sim
 }
 
-fn told(sim: &mut Sim, fact: Fact) -> bool {
+fn deliver_fact(sim: &mut Sim, fact: Fact) -> bool {
     let now = sim.now;
     match sim.controllers[0].facts_mut().apply(fact, now, now) {
         Affected::Nothing => false,
@@ -190,7 +190,7 @@ fn an_address_is_free_again_for_others_when_its_create_is_over() {
     for end in ends {
         let mut sim = begun();
         let end = end(&sim);
-        assert!(told(&mut sim, end.clone()), "{end:?}");
+        assert!(deliver_fact(&mut sim, end.clone()), "{end:?}");
         assert!(reserves(&sim, "other"), "{end:?}");
     }
 }
@@ -203,15 +203,15 @@ fn an_address_is_free_again_for_others_after_an_edit_or_with_a_successor() {
     let mut successor = ip.clone();
     successor.uid = "successor".into();
     ip.desired = Err("none".to_owned());
-    assert!(told(&mut edited, Fact::Ip(ip)));
+    assert!(deliver_fact(&mut edited, Fact::Ip(ip)));
     assert!(reserves(&edited, "other"));
     let mut replaced = begun();
-    assert!(told(&mut replaced, Fact::Ip(successor)));
+    assert!(deliver_fact(&mut replaced, Fact::Ip(successor)));
     assert!(reserves(&replaced, "other"));
     // Or the next create is for another address.
     let mut elsewhere = begun();
     let next = Fact::ReserveBegun("first".into(), address("203.0.113.20"));
-    assert!(told(&mut elsewhere, next));
+    assert!(deliver_fact(&mut elsewhere, next));
     assert!(reserves(&elsewhere, "other"));
 }
 
@@ -219,10 +219,10 @@ fn an_address_is_free_again_for_others_after_an_edit_or_with_a_successor() {
 fn an_address_whose_create_may_have_been_executed_is_free_again_after_a_list() {
     let mut sim = begun();
     let unknown = answered(&sim, WriteOutcome::Unknown);
-    told(&mut sim, unknown);
+    deliver_fact(&mut sim, unknown);
     assert!(!reserves(&sim, "other"));
     let listed = Fact::ReservationsRead(sim.the_ip("first").uid.clone(), Vec::new());
-    assert!(told(&mut sim, listed));
+    assert!(deliver_fact(&mut sim, listed));
     assert!(reserves(&sim, "other"));
 }
 
@@ -234,7 +234,7 @@ fn a_process_that_begins_to_lead_keeps_no_address_for_a_create_of_before() {
         spec.range = BlockRange::parse("203.0.113.10/32", []).unwrap();
     });
     sim.settle();
-    told(&mut sim, Fact::ReserveBegun("first".into(), address(ONLY)));
+    deliver_fact(&mut sim, Fact::ReserveBegun("first".into(), address(ONLY)));
     sim.lead(0);
     sim.ip_of_block("other", "block");
     sim.settle();

@@ -96,7 +96,7 @@ fn a_holder_that_ends_during_a_read_releases_the_address() {
     let mut sim = Sim::attached(&["n1"]);
     let (asked, then) = (sim.now, sim.the_pod("a").clone());
     sim.change_pod("a", |pod| pod.ended = true);
-    sim.tell(0);
+    sim.deliver(0);
     let now = asked.plus(Duration::from_millis(1));
     let read = Fact::PodRead(key("a"), Some(then));
     sim.controllers[0].receive(read, None, asked, now);

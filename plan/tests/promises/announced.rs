@@ -13,47 +13,54 @@ use mooring_world::objects;
 use crate::paced::{Paced, address, ip, no_record};
 
 /// The objects and messages of the Events with this reason.
-fn told(world: &Paced, reason: Reason) -> Vec<(String, String)> {
-    let told = world.notices.iter();
-    let told = told.filter(|notice| notice.reason == reason);
+fn reported(world: &Paced, reason: Reason) -> Vec<(String, String)> {
+    let reported = world.notices.iter();
+    let reported = reported.filter(|notice| notice.reason == reason);
     let on = |on: &Regarding| match on {
         Regarding::Ip(name, _) => format!("IP {name}"),
         Regarding::Pod(key, _) => format!("pod {}", key.name),
         Regarding::Block(name, _) => format!("block {name}"),
         Regarding::Node(name, _) => format!("node {name}"),
     };
-    told.map(|notice| (on(&notice.on), notice.message.clone()))
+    reported
+        .map(|notice| (on(&notice.on), notice.message.clone()))
         .collect()
 }
 
 fn subjects(world: &Paced, reason: Reason) -> Vec<String> {
-    told(world, reason).into_iter().map(|(on, _)| on).collect()
+    reported(world, reason)
+        .into_iter()
+        .map(|(on, _)| on)
+        .collect()
 }
 
 #[test]
-fn a_reservation_is_told_on_the_ip_with_its_address() {
+fn a_reservation_is_reported_on_the_ip_with_its_address() {
     let world = Paced::attached_once();
-    let told = told(&world, Reason::Reserved);
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert_eq!(told[0].0, "IP ip-0000");
-    assert!(told[0].1.contains(&address(0).to_string()), "{told:?}");
+    let reported = reported(&world, Reason::Reserved);
+    assert_eq!(reported.len(), 1, "{reported:?}");
+    assert_eq!(reported[0].0, "IP ip-0000");
+    assert!(
+        reported[0].1.contains(&address(0).to_string()),
+        "{reported:?}"
+    );
 }
 
 #[test]
-fn an_attach_is_told_on_pod_and_ip_and_the_pod_learns_which_ip() {
+fn an_attach_is_reported_on_pod_and_ip_and_the_pod_learns_which_ip() {
     let world = Paced::attached_once();
-    let told = told(&world, Reason::Attached);
-    let [(pod, of_pod), (ip, of_ip)] = &told[..] else {
-        panic!("{told:?}");
+    let reported = reported(&world, Reason::Attached);
+    let [(pod, of_pod), (ip, of_ip)] = &reported[..] else {
+        panic!("{reported:?}");
     };
     assert_eq!((pod.as_str(), ip.as_str()), ("pod db", "IP ip-0000"));
-    assert!(of_ip.contains("eni-n00"), "{told:?}");
+    assert!(of_ip.contains("eni-n00"), "{reported:?}");
     assert_eq!(*of_pod, format!("IP ip-0000: {of_ip}"));
     assert_eq!(subjects(&world, Reason::Moved), [""; 0]);
 }
 
 #[test]
-fn an_address_that_another_pod_takes_over_is_told_as_moved() {
+fn an_address_that_another_pod_takes_over_is_reported_as_moved() {
     let mut world = Paced::attached_once();
     world.notices.clear();
     world.dies(0);
@@ -79,7 +86,7 @@ fn an_attach_after_a_detach_is_no_move() {
 }
 
 #[test]
-fn a_detach_is_told_on_pod_and_ip_with_address_and_pod() {
+fn a_detach_is_reported_on_pod_and_ip_with_address_and_pod() {
     let mut world = Paced::attached_once();
     world.notices.clear();
     world.is_deleted("db");
@@ -93,11 +100,11 @@ fn a_detach_is_told_on_pod_and_ip_with_address_and_pod() {
         ("pod db".to_owned(), format!("IP ip-0000: {message}")),
         ("IP ip-0000".to_owned(), message),
     ];
-    assert_eq!(told(&world, Reason::Detached), expected);
+    assert_eq!(reported(&world, Reason::Detached), expected);
 }
 
 #[test]
-fn a_reservation_that_is_let_go_is_told_with_its_address() {
+fn a_reservation_that_is_let_go_is_reported_with_its_address() {
     let mut world = Paced::attached_once();
     world.is_deleted("db");
     world.ends("db");
@@ -109,11 +116,11 @@ fn a_reservation_that_is_let_go_is_told_with_its_address() {
     assert!(world.kube.ips.is_empty(), "{:?}", world.kube.ips);
     let message = format!("{} is no longer reserved for this IP", address(0));
     let expected = [("IP ip-0000".to_owned(), message)];
-    assert_eq!(told(&world, Reason::Released), expected);
+    assert_eq!(reported(&world, Reason::Released), expected);
 }
 
 #[test]
-fn a_write_that_is_refused_is_told_as_nothing_done() {
+fn a_write_that_is_refused_is_reported_as_nothing_done() {
     let mut world = Paced::new(1, 1, Reassign::Refuse);
     world.pod("db", 0, 0);
     world.refuses = no_record;
@@ -127,7 +134,7 @@ fn a_write_that_is_refused_is_told_as_nothing_done() {
 }
 
 #[test]
-fn a_reservation_of_an_ip_that_is_gone_is_not_told_as_one_that_was_let_go() {
+fn a_reservation_of_an_ip_that_is_gone_is_not_reported_as_one_that_was_let_go() {
     let mut world = Paced::new(1, 0, Reassign::Refuse);
     let left = objects::reservation("left", address(0), &"old".into(), &"ip-of-old".into());
     world.kube.bump();
@@ -135,18 +142,18 @@ fn a_reservation_of_an_ip_that_is_gone_is_not_told_as_one_that_was_let_go() {
     world.ip(0);
     world.run(Duration::from_mins(1));
     assert_eq!(subjects(&world, Reason::Reserved), ["IP ip-0000"]);
-    assert_eq!(told(&world, Reason::Released), []);
+    assert_eq!(reported(&world, Reason::Released), []);
 }
 
 #[test]
-fn a_first_attach_that_is_refused_is_told_as_refused_and_not_as_a_detach() {
+fn a_first_attach_that_is_refused_is_reported_as_refused_and_not_as_a_detach() {
     let mut world = Paced::new(1, 1, Reassign::Refuse);
     world.run(Duration::from_mins(1));
     world.fail.push(CallError::new(Outcome::NoRoom, "full"));
     world.pod("db", 0, 0);
     world.run(Duration::from_secs(5));
     assert!(subjects(&world, Reason::NodeFull).contains(&"IP ip-0000".to_owned()));
-    assert_eq!(told(&world, Reason::Detached), []);
+    assert_eq!(reported(&world, Reason::Detached), []);
     let status = &world.kube.ips[&ip(0)].status;
     assert!(status.claim.is_none() && status.refused.is_some());
 }

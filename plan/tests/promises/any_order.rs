@@ -53,7 +53,7 @@ fn check_promises(controllers: usize, events: &[Event]) {
     }
     faults_stop(&mut sim);
     sim.settle();
-    sim.expect_the_wish();
+    sim.expect_the_goal();
 }
 
 /// Found by the property test: the inventory of the replica that carries out the edit does not show yet where the other

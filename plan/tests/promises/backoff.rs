@@ -266,15 +266,15 @@ fn one_inventory_without_an_answer_is_not_reported_and_a_second_is() {
     sim.restart(0);
     sim.describe_fails = Some(Outcome::Unknown);
     sim.count_from_here();
-    let told = |sim: &Sim| sim.rules.reported("IP partner", Reason::AttachFailed);
+    let reported = |sim: &Sim| sim.rules.reported("IP partner", Reason::AttachFailed);
     while sim.counts.inventories < 1 {
         sim.wait(Duration::from_millis(10));
     }
     sim.wait(Duration::from_millis(500));
     assert_eq!(sim.counts.inventories, 1);
-    assert!(!told(&sim), "{}", sim.story());
+    assert!(!reported(&sim), "{}", sim.story());
     sim.wait(Duration::from_secs(2));
-    assert!(told(&sim), "{}", sim.story());
+    assert!(reported(&sim), "{}", sim.story());
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn pods_with_a_seen_deletion_do_not_engage_the_brake() {
     for n in 0..10 {
         sim.delete_pod(&format!("p{n}"));
     }
-    sim.tell(0);
+    sim.deliver(0);
     for n in 0..10 {
         sim.remove_pod(&format!("p{n}"));
     }
@@ -261,7 +261,7 @@ fn a_pod_that_was_seen_terminating_does_not_count_as_missing() {
         let mut sim = Sim::new();
         held(&mut sim, 4);
         sim.change_pod("p0", leave);
-        sim.tell(0);
+        sim.deliver(0);
         sim.remove_pod("p0");
         sim.relist(0);
         sim.wait(Duration::from_secs(30));
@@ -325,12 +325,16 @@ fn after_a_restore_objects_with_lower_versions_are_accepted() {
     let now = sim.now;
     let facts = sim.controllers[0].facts_mut();
     for (kind, fact) in shown(ResourceVersion(1)) {
-        let told = facts.apply(fact, now, now);
-        assert_eq!(told, Affected::Nothing, "an earlier {kind:?}");
+        let reported = facts.apply(fact, now, now);
+        assert_eq!(reported, Affected::Nothing, "an earlier {kind:?}");
     }
     for (kind, fact) in shown(ResourceVersion(2)) {
         facts.apply(Fact::Restored(kind), now, now);
-        let told = facts.apply(fact, now, now);
-        assert_eq!(told, Affected::One("ip0".into()), "a {kind:?} of a backup");
+        let reported = facts.apply(fact, now, now);
+        assert_eq!(
+            reported,
+            Affected::One("ip0".into()),
+            "a {kind:?} of a backup"
+        );
     }
 }

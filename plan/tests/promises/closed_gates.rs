@@ -55,14 +55,15 @@ fn waiting_pods_that_lost_their_annotation_leave_nothing() {
 fn waiting_pods_that_were_gone_before_they_got_a_reason_leave_nothing() {
     let mut sim = Sim::attached(&["n1", "n2"]);
     expect_forgotten(&mut sim, |sim, pod| {
-        sim.tell(0);
+        sim.deliver(0);
         let uid = sim.the_pod(pod).uid.clone();
         sim.controllers[0].stuck = [Kind::Pod].into();
         sim.remove_pod(pod);
         sim.wait(Duration::from_secs(10));
         sim.controllers[0].stuck.clear();
-        let told = |step: &Step| matches!(step, Step::Write(Write::Gate(gate)) if gate.uid == uid);
-        assert!(sim.taken.iter().any(|(_, _, step)| told(step)));
+        let reported =
+            |step: &Step| matches!(step, Step::Write(Write::Gate(gate)) if gate.uid == uid);
+        assert!(sim.taken.iter().any(|(_, _, step)| reported(step)));
     });
     sim.expect_attached("partner", "a");
 }

@@ -218,7 +218,7 @@ fn a_failover_comes_before_the_finalizer() {
     let mut sim = Sim::attached_by_deployment(&["n1", "n2"]);
     sim.next_revision("b", "n2", 1);
     sim.settle();
-    sim.node_dies_under("a", "n1");
+    sim.node_fails_under("a", "n1");
     remove_finalizer(&mut sim);
     let first = sim.step_until(|step| matches!(step, Step::Write(_)));
     assert!(

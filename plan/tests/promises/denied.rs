@@ -108,8 +108,12 @@ fn a_denied_rollout_keeps_the_holder_and_backs_off() {
         sim.next_revision("b", "n2", 2);
         half_an_hour_without_permissions(&mut sim);
         expect_one_a_second_at_most(&sim, "partner", from, 4);
-        let told = count_denials(&sim, "a", from);
-        assert!((4..=6).contains(&told), "{told} times\n{}", sim.story());
+        let reported = count_denials(&sim, "a", from);
+        assert!(
+            (4..=6).contains(&reported),
+            "{reported} times\n{}",
+            sim.story()
+        );
         sim.expect_attached("partner", "a");
         sim.expect_event("IP partner", Reason::AccessDenied);
         sim.expect_event("b", Reason::AccessDenied);
@@ -170,8 +174,8 @@ fn a_denied_address_delays_no_other() {
     sim.wait(Duration::from_secs(2));
     sim.expect_attached("other", "b");
     sim.expect_reason("partner", Reason::AccessDenied);
-    let told = sim.rules.reported("IP other", Reason::AccessDenied);
-    assert!(!told, "EC2 permitted it\n{}", sim.story());
+    let reported = sim.rules.reported("IP other", Reason::AccessDenied);
+    assert!(!reported, "EC2 permitted it\n{}", sim.story());
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn the_claim_does_not_go_back_to_a_pod_on_a_lost_node() {
             sim.pod(pod).on("n2").replica_set("rs1", 1, "dep");
             sim.containers_ready(pod);
         }
-        sim.node_dies_under("a", "n1");
+        sim.node_fails_under("a", "n1");
         sim.wait(Duration::from_mins(10));
         assert_eq!(claims(&sim), 1, "{}", sim.story());
         let reverts = count(&sim, status_write(StatusWrite::Revert));

@@ -34,7 +34,7 @@ fn block_of_many() -> Sim {
 /// One IP after the other does all its steps, and the watches show the changes at the end. A decision for every IP
 /// after each step would take quadratic time.
 fn all_take_their_steps(sim: &mut Sim) {
-    sim.tell(0);
+    sim.deliver(0);
     sim.block_steps(0);
     sim.controllers[0].stuck.extend(Kind::ALL);
     for n in 0..MOVES {
@@ -47,7 +47,7 @@ fn all_take_their_steps(sim: &mut Sim) {
         }
     }
     sim.controllers[0].stuck.clear();
-    sim.tell(0);
+    sim.deliver(0);
 }
 
 /// Runs this number of seconds, with a check every ten seconds.
@@ -83,7 +83,7 @@ fn a_drain_of_256_moves_engages_no_brake_but_a_restore_without_pods_does() {
     for n in 0..MOVES {
         sim.remove_pod(&format!("old{n}"));
         if n % 64 == 63 {
-            sim.tell(0);
+            sim.deliver(0);
             assert!(!engaged(&sim), "after {n}");
             all_take_their_steps(&mut sim);
             assert!(!engaged(&sim), "after {n}");

@@ -250,7 +250,7 @@ fn the_holder_is_denied_before_the_call_whatever_a_watch_shows() {
     let shown = sim.the_pod("a").clone();
     sim.change_pod("a", |pod| pod.gate = None);
     sim.restart(0);
-    sim.tell(0);
+    sim.deliver(0);
     sim.controllers[0]
         .stuck
         .insert(mooring_plan::facts::Kind::Pod);

@@ -170,7 +170,7 @@ fn refuses_one_label(step: &BlockStep) -> bool {
 }
 
 #[test]
-fn a_label_that_is_refused_is_tried_again_with_backoff_and_told() {
+fn a_label_that_is_refused_is_tried_again_with_backoff_and_reported() {
     let mut world = at_rest();
     world.refuses_blocks = refuses_one_label;
     world.change_node(0, |node| node.labels.clear());

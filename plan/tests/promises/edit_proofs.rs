@@ -56,7 +56,7 @@ fn the_claim_on_the_new_address_names_the_interface_that_it_is_taken_from() {
 fn found_after_the_detach(on: &str) -> Sim {
     let mut sim = Sim::attached(&["n1", "n2"]);
     sim.delete_pod("a");
-    sim.tell(0);
+    sim.deliver(0);
     sim.remove_pod("a");
     sim.step_until(is_unassign);
     sim.now = sim.now.plus(Duration::from_millis(10_500));
@@ -98,7 +98,7 @@ fn an_address_that_one_look_shows_on_a_foreign_interface_is_given_up_at_once() {
 fn what_was_taken_off_and_cleared_is_not_taken_off_by_the_next_process() {
     let mut sim = Sim::attached(&["n1"]);
     sim.delete_pod("a");
-    sim.tell(0);
+    sim.deliver(0);
     sim.remove_pod("a");
     sim.step_until(status_write(StatusWrite::Clear));
     sim.count_from_here();
@@ -132,12 +132,12 @@ fn an_address_that_was_taken_off_where_it_was_is_asked_for_nowhere_else() {
 fn ended_on_the_way() -> Sim {
     let mut sim = Sim::attached(&["n1", "n2"]);
     sim.delete_pod("a");
-    sim.tell(0);
+    sim.deliver(0);
     sim.remove_pod("a");
     sim.pod("b").on("n2");
     sim.step_until(status_write(StatusWrite::Claim));
     sim.delete_pod("b");
-    sim.tell(0);
+    sim.deliver(0);
     sim.remove_pod("b");
     sim
 }

@@ -132,7 +132,7 @@ fn one_is_not_unassigned() -> Sim {
     });
     for pod in ["a", "s"] {
         sim.delete_pod(pod);
-        sim.tell(0);
+        sim.deliver(0);
         sim.remove_pod(pod);
         if pod == "a" {
             sim.pod("b").on("n2");
@@ -160,7 +160,7 @@ fn an_assign_neither_waits_nor_is_blamed_for_an_unassign_that_was_denied() {
 }
 
 #[test]
-fn an_address_that_alone_is_not_answered_is_told_as_such() {
+fn an_address_that_alone_is_not_answered_is_reported_as_such() {
     let mut sim = one_is_not_served(Fault::RequestLost);
     for _ in 0..4 {
         fails_once_more(&mut sim);

@@ -170,17 +170,17 @@ fn a_statefulset_pod_of_a_failed_node_waits_with_a_reason() {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("db-0").on("n1");
     sim.settle();
-    sim.node_dies_under("db-0", "n1");
+    sim.node_fails_under("db-0", "n1");
     sim.settle();
     sim.expect_attached("partner", "db-0");
     sim.expect_event("db-0", Reason::NoEligibleNode);
-    let [told] = sim
+    let [reported] = sim
         .rules
         .notices(Reason::NoEligibleNode)
         .try_into()
         .unwrap();
     let first = "Make sure first that the machine is off";
-    assert!(told.message.contains(first), "{told:?}");
+    assert!(reported.message.contains(first), "{reported:?}");
     // Because of the taint, the controller of the StatefulSet replaces the pod with the same name.
     sim.change_node("n1", |node| node.out_of_service = true);
     sim.remove_pod("db-0");
@@ -237,7 +237,7 @@ fn expect_released_despite(refused: fn(&Write) -> bool, needs_it: fn(&mut Sim)) 
     needs_it(&mut sim);
     sim.wait(Duration::from_mins(2));
     sim.pod("b").on("n2").replica_set("rs1", 1, "dep");
-    sim.node_dies_under("a", "n1");
+    sim.node_fails_under("a", "n1");
     sim.wait(Duration::from_secs(5));
     let claim = sim.the_ip("partner").status.claim.as_ref();
     let claim = claim.map(|claim| claim.pod.name.as_str());

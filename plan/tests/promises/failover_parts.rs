@@ -93,7 +93,7 @@ fn a_next_pod_is_scheduled_when_it_is_bound() {
 }
 
 #[test]
-fn programming_lasts_until_the_pod_is_told() {
+fn programming_lasts_until_the_gate_is_true() {
     let mut world = stopped();
     world.change_blocks(|spec| spec.data_path = DataPath::NodePart);
     world.is_deleted("db");
@@ -153,15 +153,15 @@ fn a_failover_without_a_taint_of_ours_is_not_measured() {
 }
 
 #[test]
-fn the_node_and_its_pods_are_told_once() {
+fn the_node_and_its_pods_get_one_event() {
     let mut world = stopped();
     world.run(Duration::from_mins(1));
-    let told = world.notices.iter();
-    let told: Vec<_> = told
+    let reported = world.notices.iter();
+    let reported: Vec<_> = reported
         .filter(|notice| notice.reason == Reason::OutOfService)
         .collect();
-    assert!(matches!(told[0].on, Regarding::Node(..)));
-    assert!(matches!(told[1].on, Regarding::Pod(..)));
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told[0].message.contains("is stopped"), "{told:?}");
+    assert!(matches!(reported[0].on, Regarding::Node(..)));
+    assert!(matches!(reported[1].on, Regarding::Pod(..)));
+    assert_eq!(reported.len(), 2, "{reported:?}");
+    assert!(reported[0].message.contains("is stopped"), "{reported:?}");
 }

@@ -148,7 +148,7 @@ fn an_answer_that_is_older_than_ten_seconds_does_not_count() {
     let mut sim = fast(&["n1", "n2"]);
     sim.instance("n1", InstanceState::Stopped);
     not_ready(&mut sim, "n1");
-    sim.tell(0);
+    sim.deliver(0);
     // The Node has a newer version that the watch does not show: each write gets a conflict.
     sim.controllers[0].stuck.insert(Kind::Node);
     sim.change_node("n1", |node| node.created += 1);
@@ -170,7 +170,7 @@ fn a_node_that_has_come_back_unseen_is_not_taken_out_of_service() {
     let mut sim = fast(&["n1", "n2"]);
     sim.instance("n1", InstanceState::Stopped);
     not_ready(&mut sim, "n1");
-    sim.tell(0);
+    sim.deliver(0);
     sim.controllers[0].stuck.insert(Kind::Node);
     ready(&mut sim, "n1");
     sim.wait(Duration::from_secs(5));

@@ -1,4 +1,4 @@
-//! What fast failover needs and is not permitted is told on the Node: a question to EC2, or a write of its taint.
+//! What fast failover needs and is not permitted is reported on the Node: a question to EC2, or a write of its taint.
 //! Rule: R3.42.
 
 use std::time::Duration;
@@ -14,18 +14,19 @@ use crate::sim::Sim;
 /// Longer than the longest wait.
 const SOON: Duration = Duration::from_secs(31);
 
-fn told_on_nodes(sim: &Sim, reason: Reason) -> Vec<&Notice> {
-    let told = sim.rules.notices(reason).into_iter();
-    told.filter(|notice| matches!(notice.on, Regarding::Node(..)))
+fn reported_on_nodes(sim: &Sim, reason: Reason) -> Vec<&Notice> {
+    let reported = sim.rules.notices(reason).into_iter();
+    reported
+        .filter(|notice| matches!(notice.on, Regarding::Node(..)))
         .collect()
 }
 
 /// Asserts that there is one Event of this reason on n1, with these words.
-fn expect_told(sim: &Sim, reason: Reason, words: &[&str]) {
+fn expect_reported(sim: &Sim, reason: Reason, words: &[&str]) {
     sim.expect_event("node n1", reason);
-    let told = told_on_nodes(sim, reason);
-    let [notice] = told[..] else {
-        panic!("{told:?}");
+    let reported = reported_on_nodes(sim, reason);
+    let [notice] = reported[..] else {
+        panic!("{reported:?}");
     };
     for words in words {
         assert!(notice.message.contains(words), "{notice:?}");
@@ -33,7 +34,7 @@ fn expect_told(sim: &Sim, reason: Reason, words: &[&str]) {
 }
 
 #[test]
-fn a_question_that_ec2_denies_is_told_on_the_node_and_on_its_pods() {
+fn a_question_that_ec2_denies_is_reported_on_the_node_and_on_its_pods() {
     for outcome in [Outcome::Denied, Outcome::Unauthenticated] {
         let mut sim = fast(&["n1", "n2"]);
         sim.describe_fails = Some(outcome);
@@ -43,7 +44,7 @@ fn a_question_that_ec2_denies_is_told_on_the_node_and_on_its_pods() {
             "ec2:DescribeInstances",
             "node n1 is not taken out of service",
         ];
-        expect_told(&sim, Reason::AccessDenied, &words);
+        expect_reported(&sim, Reason::AccessDenied, &words);
         sim.expect_event("a", Reason::AccessDenied);
     }
 }
@@ -62,23 +63,23 @@ fn a_question_that_ec2_does_not_answer_is_no_missing_permission() {
     }
     assert!(sim.questions().len() > 15);
     assert_eq!(
-        told_on_nodes(&sim, Reason::AccessDenied),
+        reported_on_nodes(&sim, Reason::AccessDenied),
         [] as [&Notice; 0]
     );
 }
 
 #[test]
-fn a_question_that_ec2_denies_about_a_node_that_is_back_is_told() {
+fn a_question_that_ec2_denies_about_a_node_that_is_back_is_reported() {
     let mut sim = out_of_service(InstanceState::Stopped);
     sim.describe_fails = Some(Outcome::Denied);
     ready(&mut sim, "n1");
     sim.wait(HOUR);
     let words = ["node n1 keeps its taint out-of-service"];
-    expect_told(&sim, Reason::AccessDenied, &words);
+    expect_reported(&sim, Reason::AccessDenied, &words);
 }
 
 #[test]
-fn a_taint_that_cannot_be_set_is_told() {
+fn a_taint_that_cannot_be_set_is_reported() {
     let mut sim = fast(&["n1", "n2"]);
     sim.forbids_taints = true;
     sim.instance("n1", InstanceState::Stopped);
@@ -89,14 +90,14 @@ fn a_taint_that_cannot_be_set_is_told() {
         "set the taint out-of-service of node n1",
         "denied by a policy, request 1.",
     ];
-    expect_told(&sim, Reason::WriteRefused, &words);
+    expect_reported(&sim, Reason::WriteRefused, &words);
     sim.forbids_taints = false;
     sim.wait(SOON);
     expect_taint(&sim, "n1", true);
 }
 
 #[test]
-fn a_taint_that_cannot_be_removed_is_told() {
+fn a_taint_that_cannot_be_removed_is_reported() {
     let mut sim = out_of_service(InstanceState::Stopped);
     sim.forbids_taints = true;
     sim.instance("n1", InstanceState::Running);
@@ -108,7 +109,7 @@ fn a_taint_that_cannot_be_removed_is_told() {
         "denied by a policy, request 1.",
         "Kubernetes deletes every pod of the node by force",
     ];
-    expect_told(&sim, Reason::WriteRefused, &words);
+    expect_reported(&sim, Reason::WriteRefused, &words);
     sim.forbids_taints = false;
     sim.wait(SOON);
     expect_taint(&sim, "n1", false);

@@ -36,7 +36,7 @@ fn replica_sets_that_are_not_asked_for_are_forgotten_after_ten_minutes() {
     sim.pod("a").on("n1").replica_set("rs-of-old", 1, "dep");
     sim.wait(Duration::from_secs(10));
     sim.delete_pod("a");
-    sim.tell(0);
+    sim.deliver(0);
     sim.remove_pod("a");
     sim.ip("other", "203.0.113.20");
     let another = |sim: &mut Sim, n: u64| {

@@ -21,7 +21,7 @@ fn recorded() -> Sim {
     let mut sim = just_recorded();
     sim.now = sim.now.plus(Duration::from_millis(1));
     sim.kube.change_pod(&key("a"), |_| {});
-    sim.tell(0);
+    sim.deliver(0);
     sim
 }
 
@@ -34,11 +34,11 @@ fn just_recorded() -> Sim {
     sim.ip("partner", "203.0.113.10");
     sim.pod("a").on("n1");
     sim.step_until(status_write(StatusWrite::Record));
-    sim.tell(0);
+    sim.deliver(0);
     sim
 }
 
-fn told(sim: &mut Sim, fact: Fact) {
+fn deliver_fact(sim: &mut Sim, fact: Fact) {
     sim.now = sim.now.plus(Duration::from_millis(1));
     let now = sim.now;
     sim.controllers[0].facts_mut().apply(fact, now, now);
@@ -51,12 +51,12 @@ fn next(sim: &Sim) -> Option<Step> {
 fn ip_read(sim: &mut Sim, change: impl FnOnce(&mut Ip)) {
     let mut ip = sim.the_ip("partner").clone();
     change(&mut ip);
-    told(sim, Fact::IpRead(partner(), Some(ip)));
+    deliver_fact(sim, Fact::IpRead(partner(), Some(ip)));
 }
 
 fn pod_read(sim: &mut Sim) {
     let pod = sim.the_pod("a").clone();
-    told(sim, Fact::PodRead(key("a"), Some(pod)));
+    deliver_fact(sim, Fact::PodRead(key("a"), Some(pod)));
 }
 
 fn says_true(step: Option<&Step>) -> bool {
@@ -86,7 +86,7 @@ fn an_old_record_opens_no_gate_without_a_read() {
     written
         .kube
         .change_ip(&partner(), None, |ip| ip.version.0 += 1);
-    written.tell(0);
+    written.deliver(0);
     assert!(!says_true(next(&written).as_ref()), "{:?}", next(&written));
     // The write had a conflict: the watch lags.
     let mut lags = just_recorded();
@@ -144,7 +144,7 @@ fn a_refusal_of_ec2_is_quoted_and_the_call_is_repeated() {
             panic!("{:?}", next(&sim));
         };
         let error = CallError::new(outcome, "InvalidParameterValue: it will not do");
-        told(
+        deliver_fact(
             &mut sim,
             Fact::Called {
                 ip: partner(),
@@ -172,7 +172,7 @@ fn a_pod_that_is_seen_to_change_as_the_record_begins_is_read_first() {
     sim.kube.change_pod(&key("a"), |_| {});
     let next = sim.step(0).unwrap();
     assert!(status_write(StatusWrite::Record)(&next), "{next:?}");
-    sim.tell(0);
+    sim.deliver(0);
     let next = self::next(&sim);
     assert_eq!(next, Some(Step::Read(Read::Pod(key("a")))));
 }

@@ -13,13 +13,13 @@ use mooring_plan::time::Instant;
 
 use crate::sim::Sim;
 use crate::unreadable::unreadable;
-use crate::waiting_reasons::{HOUR, told};
+use crate::waiting_reasons::{HOUR, reported};
 
 /// Pod "a" was admitted and not scheduled, and then its IP "partner" was deleted.
 pub fn world() -> Sim {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("a");
-    sim.tell(0);
+    sim.deliver(0);
     sim.delete_ip("partner");
     sim.settle();
     sim.expect_gone("partner");
@@ -63,9 +63,9 @@ fn a_pod_that_is_bound_after_its_ip_is_gone_gets_the_reason_once() {
     bind(&mut sim, "a", "n1");
     let from = sim.now;
     sim.wait(HOUR);
-    let told = told(&sim, "a");
-    let [(at, gate)] = told[..] else {
-        panic!("{told:?}\n{}", sim.story());
+    let reported = reported(&sim, "a");
+    let [(at, gate)] = reported[..] else {
+        panic!("{reported:?}\n{}", sim.story());
     };
     let late = at.since(from).as_millis();
     assert!((2000..3000).contains(&late), "after {late}");
@@ -129,9 +129,9 @@ fn the_gate_of_a_holder_does_not_stay_true_after_its_ip() {
 
 #[test]
 fn a_pod_is_released_when_its_annotation_is_removed() {
-    for was_told in [true, false] {
+    for was_reported in [true, false] {
         let mut sim = world();
-        if was_told {
+        if was_reported {
             bind(&mut sim, "a", "n1");
             sim.wait(HOUR);
             sim.expect_denied("a", Reason::StalePod);
@@ -154,7 +154,7 @@ fn a_pod_without_the_gate_only_loses_its_label() {
     sim.remove_annotation("a");
     sim.wait(HOUR);
     assert_eq!(sim.the_pod("a").label, None);
-    assert_eq!(told(&sim, "a"), []);
+    assert_eq!(reported(&sim, "a"), []);
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn a_changed_label_makes_no_pod_of_another_ip_stale() {
             (pod.annotated, pod.label) = (annotated, Some("nowhere".into()));
         });
         sim.wait(HOUR);
-        assert_eq!(told(&sim, "b"), [], "{}", sim.story());
+        assert_eq!(reported(&sim, "b"), [], "{}", sim.story());
         assert!(sim.the_pod("b").label.is_some());
     }
 }
@@ -212,8 +212,8 @@ fn expect_a_new_ip_is_not_gone(sim: &mut Sim) {
     sim.pod("new").on("n1");
     sim.wait(Duration::from_secs(10));
     sim.expect_attached("partner", "new");
-    let told = told(sim, "new");
-    assert!(told.iter().all(|(_, gate)| gate.status), "{told:?}");
+    let reported = reported(sim, "new");
+    assert!(reported.iter().all(|(_, gate)| gate.status), "{reported:?}");
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn a_new_ip_of_that_name_is_for_new_pods() {
     sim.settle();
     sim.expect_attached("partner", "new");
     sim.expect_denied("a", Reason::StalePod);
-    assert_eq!(told(&sim, "a").len(), 1, "{}", sim.story());
+    assert_eq!(reported(&sim, "a").len(), 1, "{}", sim.story());
     // The label of an earlier pod is removed by the new IP too.
     sim.remove_annotation("a");
     sim.settle();

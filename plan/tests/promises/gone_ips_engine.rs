@@ -32,20 +32,20 @@ fn world() -> Paced {
 }
 
 /// Whether the gate of the pod has the reason.
-fn is_told(world: &Paced, pod: &str) -> bool {
+fn is_reported(world: &Paced, pod: &str) -> bool {
     let gate = world.kube.pods[&key(pod)].gate.as_ref();
     gate.is_some_and(|gate| !gate.status && gate.reason == Reason::StalePod.as_str())
 }
 
 #[test]
-fn a_pod_is_told_in_time_and_with_one_event() {
+fn a_pod_gets_its_reason_in_time_and_one_event() {
     let mut world = world();
     world.is_bound("a", 0);
     world.run(Duration::from_millis(2_100));
-    assert!(is_told(&world, "a"));
+    assert!(is_reported(&world, "a"));
     world.is_bound("b", 0);
     world.run(Duration::from_millis(2_100));
-    assert!(is_told(&world, "b"));
+    assert!(is_reported(&world, "b"));
     world.run(Duration::from_mins(30));
     assert_eq!(world.written.len(), 2, "{:?}", world.written);
     let stale = |notice: &&mooring_plan::step::Notice| notice.reason == Reason::StalePod;
@@ -62,11 +62,11 @@ fn a_write_that_fails_is_repeated_until_it_succeeds() {
     assert!((4..=10).contains(&tries), "{tries}");
     world.refuses = |_| None;
     world.run(Duration::from_secs(31));
-    assert!(is_told(&world, "a"));
+    assert!(is_reported(&world, "a"));
 }
 
 #[test]
-fn a_process_that_begins_to_lead_tells_the_pods_that_changed_before() {
+fn a_process_that_begins_to_lead_reports_on_the_pods_that_changed_before() {
     let mut world = world();
     let bind = |pod: &mut Pod| pod.node = Some(NodeName::new(node(0)));
     world.kube.change_pod(&key("a"), bind);
@@ -75,7 +75,7 @@ fn a_process_that_begins_to_lead_tells_the_pods_that_changed_before() {
         .change_pod(&key("b"), |pod| pod.annotated = false);
     world.begins();
     world.run(Duration::from_millis(2_500));
-    assert!(is_told(&world, "a"));
+    assert!(is_reported(&world, "a"));
     let released = &world.kube.pods[&key("b")];
     assert_eq!(
         (&released.label, released.gate_status()),

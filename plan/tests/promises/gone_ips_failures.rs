@@ -66,7 +66,7 @@ fn each_release_that_fails_has_its_own_backoff() {
 }
 
 #[test]
-fn a_release_that_is_refused_delays_no_other_pod_and_is_told() {
+fn a_release_that_is_refused_delays_no_other_pod_and_is_reported() {
     let refusals: [fn(&Write) -> bool; 2] = [
         |write| matches!(write, Write::Gate(gate) if gate.pod.name == "a"),
         |write| matches!(write, Write::Label { pod, .. } if pod.name == "a"),
@@ -87,7 +87,7 @@ fn a_release_that_is_refused_delays_no_other_pod_and_is_told() {
 }
 
 #[test]
-fn a_reason_that_is_refused_is_told() {
+fn a_reason_that_is_refused_is_reported() {
     let mut sim = world();
     sim.forbids = |_| true;
     bind(&mut sim, "a", "n1");
@@ -101,7 +101,7 @@ fn a_pod_that_changed_meanwhile_is_not_overwritten() {
         let mut sim = world();
         bind(&mut sim, "a", "n1");
         sim.change_pod("a", |pod| pod.annotated = annotated);
-        sim.tell(0);
+        sim.deliver(0);
         sim.controllers[0].stuck = [Kind::Pod].into();
         sim.containers_ready("a");
         sim.wait(Duration::from_mins(1));
@@ -126,7 +126,7 @@ fn failures_are_forgotten_with_the_last_pod_and_with_a_new_ip() {
         sim.wait(Duration::from_secs(10));
         assert!(!remembers_nothing(&sim));
         end(&mut sim);
-        sim.tell(0);
+        sim.deliver(0);
         assert!(remembers_nothing(&sim));
     }
 }

@@ -110,7 +110,7 @@ fn a_failure_for_good_that_was_last_seen_long_ago_does_not_count() {
     let mut sim = impaired();
     sim.wait(Duration::from_secs(200));
     // The Node has a newer version that the watch does not show: each write gets a conflict.
-    sim.tell(0);
+    sim.deliver(0);
     sim.controllers[0].stuck.insert(Kind::Node);
     sim.change_node("n1", |node| node.created += 1);
     sim.wait(Duration::from_secs(200));

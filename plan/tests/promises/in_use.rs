@@ -130,7 +130,7 @@ fn without_a_specified_address_one_in_use_is_skipped() {
             ..held_by(None)
         },
     );
-    sim.ip_wishing(
+    sim.ip_asking_for(
         "partner",
         DesiredIp {
             block: Some("block".into()),

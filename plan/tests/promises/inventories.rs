@@ -67,7 +67,7 @@ const SECOND: Duration = Duration::from_secs(2);
 fn the_first_inventory_is_followed_by_a_second_and_then_one_per_interval() {
     let mut sim = world();
     sim.restart(0);
-    sim.tell(0);
+    sim.deliver(0);
     assert_eq!(look(&mut sim), SECOND);
     passes(&mut sim, SECOND);
     assert_eq!(look(&mut sim), INTERVAL);
@@ -90,7 +90,7 @@ fn a_call_that_fails_during_an_inventory_gets_another_one() {
     // The time from the begin of the inventory to the second failure; the first one is before.
     for during in [Duration::ZERO, Duration::from_millis(1), SECOND] {
         let mut sim = world();
-        sim.tell(0);
+        sim.deliver(0);
         assert_eq!(look(&mut sim), INTERVAL);
         fails(&mut sim);
         passes(&mut sim, Duration::from_millis(1));
@@ -120,7 +120,7 @@ fn schedule_recheck(sim: &mut Sim, text: &str, on: Option<&str>) -> Duration {
 fn an_unexpected_move_gets_a_second_inventory() {
     let mut sim = world();
     sim.ip("wishing", "203.0.113.60");
-    sim.tell(0);
+    sim.deliver(0);
     for of_an_ip in ["203.0.113.10", "203.0.113.60"] {
         let came = schedule_recheck(&mut sim, of_an_ip, Some("eni-n1"));
         assert_eq!(came, INTERVAL, "{of_an_ip} came");

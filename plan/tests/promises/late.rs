@@ -16,7 +16,7 @@ use crate::sim::{Sim, address, key};
 fn answered_after(sim: &mut Sim, answer: Fact, change: impl FnOnce(&mut Sim)) {
     let begun = sim.now;
     change(sim);
-    sim.tell(0);
+    sim.deliver(0);
     let now = begun.plus(Duration::from_millis(1));
     sim.controllers[0].receive(answer, None, begun, now);
     sim.now = now;
@@ -25,7 +25,7 @@ fn answered_after(sim: &mut Sim, answer: Fact, change: impl FnOnce(&mut Sim)) {
 /// The pod "a" is deleted, and then removed.
 fn ends(sim: &mut Sim) {
     sim.delete_pod("a");
-    sim.tell(0);
+    sim.deliver(0);
     sim.remove_pod("a");
 }
 
@@ -72,7 +72,7 @@ fn a_read_before_a_pod_of_the_same_name_does_not_remove_it() {
         let mut sim = Sim::attached(&["n1"]);
         let earlier = sim.the_pod("a").clone();
         ends(&mut sim);
-        sim.tell(0);
+        sim.deliver(0);
         let answer = Fact::PodRead(key("a"), (!gone).then_some(earlier));
         answered_after(&mut sim, answer, |sim| {
             sim.pod("a").on("n1");
@@ -86,7 +86,7 @@ fn a_read_before_a_pod_of_the_same_name_does_not_remove_it() {
 fn a_read_before_the_last_change_of_a_node_does_not_undo_it() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.node_unreachable("n1");
-    sim.tell(0);
+    sim.deliver(0);
     let name = NodeName::from("n1");
     let earlier = sim.kube.nodes[&name].clone();
     let answer = Fact::NodeRead(name, Some(earlier));
@@ -151,7 +151,7 @@ fn a_label_that_came_back_before_its_removal_was_answered_is_seen() {
 fn a_read_before_a_node_of_the_same_name_does_not_remove_it() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.remove_node("n1");
-    sim.tell(0);
+    sim.deliver(0);
     let name = NodeName::from("n1");
     answered_after(&mut sim, Fact::NodeRead(name, None), |sim| {
         sim.node_is_well("n1");
@@ -169,7 +169,7 @@ fn a_successor_whose_last_event_is_ready() -> Sim {
     sim.expect_attached("partner", "a");
     sim.count_from_here();
     sim.next_revision("b", "n2", 2);
-    sim.tell(0);
+    sim.deliver(0);
     sim.controllers[0].stuck.insert(Kind::Pod);
     sim
 }
@@ -210,7 +210,7 @@ fn a_deleted_successor_in_a_late_watch_takes_nothing_over() {
 fn shown_once_more_after(read: impl FnOnce(&mut Sim) -> Option<Ip>) {
     let mut sim = Sim::attached(&["n1"]);
     sim.delete_ip("partner");
-    sim.tell(0);
+    sim.deliver(0);
     sim.controllers[0].stuck.insert(Kind::Ip);
     sim.step_until(|step| matches!(step, Step::Call(_)));
     let name = IpName::from("partner");
@@ -246,7 +246,7 @@ fn a_write_that_is_answered_after_a_late_watch_needs_a_read_all_the_same() {
     let mut sim = Sim::attached(&["n1"]);
     let name = IpName::from("partner");
     sim.delete_ip("partner");
-    sim.tell(0);
+    sim.deliver(0);
     sim.step_until(|step| matches!(step, Step::Call(_)));
     let detaching = sim.controllers[0].facts().ip(&name).unwrap().clone();
     sim.settle();

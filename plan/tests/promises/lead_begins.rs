@@ -67,7 +67,7 @@ fn a_claim_that_is_not_confirmed_still_takes_a_slot() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.pod("a").on("n1");
     sim.step_until(status_write(StatusWrite::Claim));
-    sim.tell(0);
+    sim.deliver(0);
     let (facts, _) = begins(&mut sim);
     let interface = interface_of("n1");
     let pending: Vec<_> = facts
@@ -90,7 +90,7 @@ fn what_node_parts_have_reported_still_counts() {
     sim.remove_pod("a");
     sim.pod("b").on("n1");
     sim.step_until(status_write(StatusWrite::Record));
-    sim.tell(0);
+    sim.deliver(0);
     // The watch does not show the report again.
     sim.controllers[0].stuck.insert(Kind::NodeReport);
     sim.lead(0);
@@ -102,7 +102,7 @@ fn what_node_parts_have_reported_still_counts() {
 fn a_pod_that_was_seen_terminating_still_does_not_count_as_missing() {
     let mut sim = Sim::attached(&["n1"]);
     sim.change_pod("a", |pod| pod.deleting = Some(30));
-    sim.tell(0);
+    sim.deliver(0);
     sim.remove_pod("a");
     sim.relist(0);
     sim.lead(0);
@@ -113,7 +113,7 @@ fn a_pod_that_was_seen_terminating_still_does_not_count_as_missing() {
 #[test]
 fn an_ip_that_was_found_to_be_gone_is_still_read_when_a_watch_shows_it() {
     let mut sim = Sim::reserved(&["n1"]);
-    sim.tell(0);
+    sim.deliver(0);
     let before = sim.the_ip("partner").clone();
     let now = sim.now;
     let facts = sim.controllers[0].facts_mut();
@@ -126,7 +126,7 @@ fn an_ip_that_was_found_to_be_gone_is_still_read_when_a_watch_shows_it() {
 #[test]
 fn a_read_from_before_is_no_word_on_a_free_ip() {
     let mut sim = Sim::reserved(&["n1"]);
-    sim.tell(0);
+    sim.deliver(0);
     let (asked, before) = (sim.now, sim.the_ip("partner").clone());
     sim.now = asked.plus(Duration::from_secs(1));
     let (facts, now) = begins(&mut sim);
@@ -152,7 +152,7 @@ fn a_block_stays_ready_until_ec2_was_asked_in_vain() {
         conditions.insert("Ready".to_owned(), ready);
     });
     sim.restart(0);
-    sim.tell(0);
+    sim.deliver(0);
     let waits = |sim: &Sim| {
         let facts = sim.controllers[0].facts();
         let (steps, _) = facts.block_steps(&"block".into(), sim.now);
@@ -164,15 +164,15 @@ fn a_block_stays_ready_until_ec2_was_asked_in_vain() {
             _ => false,
         })
     };
-    let told = |sim: &mut Sim, fact: Fact| {
+    let reported = |sim: &mut Sim, fact: Fact| {
         let now = sim.now;
         sim.controllers[0].facts_mut().apply(fact, now, now);
     };
     assert!(!waits(&sim));
     let subnet = crate::sim::SUBNET;
-    told(&mut sim, Fact::InventoryBegun(subnet.into()));
+    reported(&mut sim, Fact::InventoryBegun(subnet.into()));
     assert!(!waits(&sim), "asked");
-    told(
+    reported(
         &mut sim,
         Fact::InventoryFailed(subnet.into(), Outcome::Unknown),
     );

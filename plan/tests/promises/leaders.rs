@@ -64,8 +64,8 @@ fn no_gate_opens_for_an_attach_before_a_change_of_leader() {
     sim.pod("c").on("n1");
     steps_until(&mut sim, 1, |step| is_status(step, StatusWrite::Claim));
     sim.lead(0);
-    let told = |sim: &Sim| sim.the_pod("c").reports_attached();
-    let took = time_until(&mut sim, told);
+    let reported = |sim: &Sim| sim.the_pod("c").reports_attached();
+    let took = time_until(&mut sim, reported);
     sim.expect_on("203.0.113.10", Some("eni-n1"));
     assert!(took < Duration::from_secs(1), "{took:?}\n{}", sim.story());
 }
@@ -75,7 +75,7 @@ fn no_address_is_released_for_a_detach_before_a_change_of_leader() {
     let mut sim = two();
     sim.pod("a").on("n1");
     sim.settle();
-    sim.tell(1);
+    sim.deliver(1);
     let looked = sim.counts.inventories;
     time_until(&mut sim, |sim| sim.counts.inventories > looked);
     sim.remove_pod("a");
@@ -103,7 +103,7 @@ fn no_address_is_released_for_a_detach_before_a_change_of_leader() {
 /// The first Assign of the leader is still in flight, its second one is recorded, and another process begins to lead.
 fn a_change_of_leader_during_an_assign(unshown: &[Kind]) -> (Sim, Call) {
     let mut sim = two();
-    sim.tell(1);
+    sim.deliver(1);
     sim.controllers[1].stuck.extend(unshown);
     sim.ec2.faults.push_back(Fault::RequestLost);
     sim.pod("a").on("n1");

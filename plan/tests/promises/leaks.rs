@@ -111,7 +111,7 @@ fn an_answer_after_the_deletion_of_an_ip_leaves_nothing() {
     sim.kube.ips.clear();
     sim.kube.reservations.clear();
     sim.kube.bump();
-    sim.tell(0);
+    sim.deliver(0);
     let lost = CallError::new(Outcome::Unknown, "Timeout");
     let call = Call::Unassign {
         interface: interface_of("n1"),

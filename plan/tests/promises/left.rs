@@ -30,7 +30,7 @@ fn moved() -> Sim {
 fn detached() -> Sim {
     let mut sim = Sim::attached(&["n1", "n2"]);
     sim.delete_pod("a");
-    sim.tell(0);
+    sim.deliver(0);
     sim.remove_pod("a");
     sim.wait(Duration::from_secs(2));
     sim.expect_free("partner");

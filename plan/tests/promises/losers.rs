@@ -158,9 +158,13 @@ fn a_deleted_pod_does_not_block_the_denial_of_others() {
     sim.step_until(is_claim);
     sim.step_until(|step| matches!(step, Step::Call(_)));
     let uid = &sim.the_pod("a").uid;
-    let told = |step: &Step| matches!(step, Step::Write(Write::Gate(gate)) if &gate.uid == uid && !gate.status);
-    let told = sim.taken.iter().filter(|(_, _, step)| told(step)).count();
-    assert_eq!(told, 1, "under the claim of c\n{}", sim.story());
+    let reported = |step: &Step| matches!(step, Step::Write(Write::Gate(gate)) if &gate.uid == uid && !gate.status);
+    let reported = sim
+        .taken
+        .iter()
+        .filter(|(_, _, step)| reported(step))
+        .count();
+    assert_eq!(reported, 1, "under the claim of c\n{}", sim.story());
     sim.settle();
     sim.expect_attached("partner", "c");
 }
@@ -177,13 +181,13 @@ fn a_change_of_the_ip_during_a_move_repeats_no_denial() {
     sim.allow_reassignment("partner");
     sim.settle();
     sim.expect_attached("partner", "b");
-    let told = |name: &str| {
+    let reported = |name: &str| {
         let of =
             |step: &Step| matches!(step, Step::Write(Write::Gate(gate)) if gate.pod.name == name);
         sim.taken.iter().filter(|(_, _, step)| of(step)).count()
     };
     // The winner gets the reason of the throttling, and then of its end.
-    assert_eq!((told("a"), told("b")), (0, 2), "{}", sim.story());
+    assert_eq!((reported("a"), reported("b")), (0, 2), "{}", sim.story());
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn a_pod_without_the_annotation_gets_the_reason_not_requested() {
 fn a_lagging_leader_denies_no_pod_of_another_leader() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.second_controller();
-    sim.tell(1);
+    sim.deliver(1);
     let _ = sim.step(1);
     sim.controllers[1].stuck.insert(Kind::Ip);
     sim.leader = Some(0);

@@ -42,7 +42,7 @@ impl ManyIps {
             interfaces: BTreeMap::new(),
             nodes: BTreeMap::new(),
         };
-        many_ips.tell(Fact::Block(block()));
+        many_ips.deliver(Fact::Block(block()));
         many_ips.subnet_exists(SUBNET);
         for number in 0..nodes {
             many_ips.node(number);
@@ -51,7 +51,7 @@ impl ManyIps {
             many_ips.held(number, number % nodes);
         }
         for kind in Kind::ALL {
-            many_ips.tell(Fact::Synced(kind));
+            many_ips.deliver(Fact::Synced(kind));
         }
         many_ips.look();
         many_ips.look();
@@ -60,21 +60,21 @@ impl ManyIps {
         many_ips
     }
 
-    pub fn tell(&mut self, fact: Fact) -> Affected {
+    pub fn deliver(&mut self, fact: Fact) -> Affected {
         self.facts.apply(fact, self.now, self.now)
     }
 
     /// EC2 knows the subnet.
     pub fn subnet_exists(&mut self, subnet: &str) {
         let cidrs = vec!["10.0.0.0/8".parse().unwrap()];
-        self.tell(Fact::SubnetRead(subnet.into(), Subnet::untagged(cidrs)));
+        self.deliver(Fact::SubnetRead(subnet.into(), Subnet::untagged(cidrs)));
     }
 
     /// Applies an inventory one interval after the last one.
     pub fn look(&mut self) -> Affected {
         self.now = self.now.plus(INTERVAL);
         let list = self.interfaces.values().cloned().collect();
-        self.tell(Fact::InventoryDone(subnet(), list))
+        self.deliver(Fact::InventoryDone(subnet(), list))
     }
 
     /// Makes a decision for every IP, and carries out writes of conditions; returns the number of steps.
@@ -98,7 +98,7 @@ impl ManyIps {
             };
             let version = ResourceVersion(version.0 + 1);
             let known = self.facts.ip(&name).unwrap().clone();
-            self.tell(Fact::Ip(Ip {
+            self.deliver(Fact::Ip(Ip {
                 version,
                 status,
                 ..known
@@ -114,7 +114,7 @@ impl ManyIps {
         self.interfaces.insert(interface.id.clone(), interface);
         let node = objects::node(name.as_str());
         self.nodes.insert(name, node.clone());
-        self.tell(Fact::Node(node));
+        self.deliver(Fact::Node(node));
     }
 
     /// Adds an IP, its reservation, and the pod on this node that holds it.
@@ -127,9 +127,9 @@ impl ManyIps {
         } = attached::attached(POD, number, &node);
         let interface = self.interfaces.get_mut(&interface_of(node.as_str()));
         interface.unwrap().addresses.insert(address(number));
-        self.tell(Fact::Ip(ip));
-        self.tell(Fact::Reservation(reservation));
-        self.tell(Fact::Pod(pod));
+        self.deliver(Fact::Ip(ip));
+        self.deliver(Fact::Reservation(reservation));
+        self.deliver(Fact::Pod(pod));
     }
 }
 

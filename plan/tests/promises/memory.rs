@@ -135,7 +135,7 @@ fn a_read_of_an_earlier_pod_does_not_apply_to_its_successor() {
 #[test]
 fn a_read_from_before_the_last_write_that_finds_no_ip_is_repeated_after_a_wait() {
     let mut sim = world();
-    sim.tell(0);
+    sim.deliver(0);
     let name = IpName::from("partner");
     let (asked, version) = (sim.now, sim.the_ip("partner").version);
     let write = Write::DropTakeFrom {
@@ -250,7 +250,7 @@ fn a_throttled_or_lost_call_does_not_refuse_the_target() {
         sim.pod("a").on("n1");
         sim.step_until(|step| matches!(step, Step::Call(_)));
         sim.delete_pod("a");
-        sim.tell(0);
+        sim.deliver(0);
         sim.remove_pod("a");
         sim.pod("b").on("n1");
         sim.wait(Duration::from_secs(3));

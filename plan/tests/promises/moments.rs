@@ -41,7 +41,7 @@ fn decisions(facts: &Facts, now: Instant) -> String {
 }
 
 fn decides_the_same(sim: &mut Sim) {
-    sim.tell(0);
+    sim.deliver(0);
     let (facts, now) = (sim.controllers[0].facts(), sim.now);
     let decided = decisions(facts, now);
     let mut moved = facts.clone();

@@ -47,7 +47,7 @@ fn the_third_holder_costs_no_more_than_the_second() {
     sim.next_revision("b", "n2", 2);
     sim.settle();
     sim.delete_pod("a");
-    sim.tell(0);
+    sim.deliver(0);
     sim.remove_pod("a");
     sim.settle();
     sim.count_from_here();

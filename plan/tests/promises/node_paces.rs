@@ -75,7 +75,7 @@ fn the_write_ends(outcome: WriteOutcome) -> (Sim, Instant) {
     let mut sim = fast(&["n1", "n2"]);
     sim.instance("n1", InstanceState::Stopped);
     not_ready(&mut sim, "n1");
-    sim.tell(0);
+    sim.deliver(0);
     let now = sim.now;
     let node = NodeName::from("n1");
     let instance = crate::sim::instance_of("n1");

@@ -58,18 +58,18 @@ fn mac(sim: &Sim) -> Option<MacAddress> {
 }
 
 #[test]
-fn a_node_that_has_not_programmed_it_is_told_once_a_healthy_attach_would_be_over() {
+fn a_node_that_has_not_programmed_it_is_reported_once_a_healthy_attach_would_be_over() {
     let mut sim = asking();
     sim.pod("a").on("n1");
     sim.wait(Duration::from_millis(1500));
-    let told = sim.rules.reported("a", Reason::NotProgrammed);
-    assert!(!told, "{}", sim.story());
+    let reported = sim.rules.reported("a", Reason::NotProgrammed);
+    assert!(!reported, "{}", sim.story());
     sim.wait(Duration::from_secs(5));
     sim.expect_event("a", Reason::NotProgrammed);
 }
 
 #[test]
-fn an_outcome_of_the_probe_is_told_together_with_the_condition() {
+fn an_outcome_of_the_probe_is_reported_together_with_the_condition() {
     let mut sim = programmed();
     for (observed, reason) in [
         ("203.0.113.10", Reason::Verified),
@@ -109,7 +109,7 @@ fn a_mac_address_that_no_inventory_shows_is_kept_for_its_interface_and_for_no_ot
     sim.settle();
     assert_eq!(mac(&sim), first, "{}", sim.story());
     sim.delete_pod("a");
-    sim.tell(0);
+    sim.deliver(0);
     sim.remove_pod("a");
     sim.pod("b").on("n2");
     sim.settle();

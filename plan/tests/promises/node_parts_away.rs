@@ -1,4 +1,4 @@
-//! A node part that does not report any more is told where addresses are attached, and nothing else follows.
+//! A node part that does not report any more is reported where addresses are attached, and nothing else follows.
 //! Rule: R4.46.
 
 use std::time::Duration;
@@ -33,11 +33,11 @@ fn heartbeat(sim: &mut Sim, number: i64) {
     sim.kube.bump();
     let node = NodeName::from("n1");
     sim.kube.node_reports.get_mut(&node).unwrap().heartbeat = number;
-    sim.tell(0);
+    sim.deliver(0);
 }
 
 #[test]
-fn half_a_minute_after_its_last_heartbeat_a_node_part_is_told_on_its_node() {
+fn half_a_minute_after_its_last_heartbeat_a_node_part_is_reported_on_its_node() {
     let mut sim = programmed(&["n1", "n2"]);
     stop(&mut sim, "n1");
     heartbeat(&mut sim, 10);
@@ -52,7 +52,7 @@ fn half_a_minute_after_its_last_heartbeat_a_node_part_is_told_on_its_node() {
 }
 
 #[test]
-fn a_node_part_that_no_address_needs_is_not_told() {
+fn a_node_part_that_no_address_needs_is_not_reported() {
     let mut sim = programmed(&["n1"]);
     sim.wait(AWAY * 2);
     assert_eq!(away(&sim).len(), 1);
@@ -64,7 +64,7 @@ fn a_node_part_that_no_address_needs_is_not_told() {
     assert_eq!(away(&other), [], "the block does not ask for it");
     let mut other = sim.clone();
     other.change_node("n1", |node| node.instance = Some(InstanceId::from("i-2")));
-    other.tell(0);
+    other.deliver(0);
     assert_eq!(away(&other), [], "another machine has the name of the node");
     sim.delete_pod("a");
     sim.remove_pod("a");
@@ -97,7 +97,7 @@ fn a_process_that_begins_to_lead_gives_node_parts_time_to_report() {
 }
 
 #[test]
-fn nodes_whose_node_part_is_away_are_counted_and_told_once() {
+fn nodes_whose_node_part_is_away_are_counted_and_reported_once() {
     let mut world = Paced::new(2, 1, Reassign::Refuse);
     world.change_blocks(|spec| spec.data_path = DataPath::NodePart);
     world.pod("db", 0, 0);
@@ -115,16 +115,16 @@ fn nodes_whose_node_part_is_away_are_counted_and_told_once() {
         });
         counts.collect::<Vec<_>>()
     };
-    let told = |world: &Paced| {
-        let told = |notice: &&Notice| notice.reason == Reason::NodePartAway;
-        world.notices.iter().filter(told).count()
+    let reported = |world: &Paced| {
+        let reported = |notice: &&Notice| notice.reason == Reason::NodePartAway;
+        world.notices.iter().filter(reported).count()
     };
     assert!(counts(&world).iter().all(|count| *count == 0));
-    assert_eq!(told(&world), 0);
+    assert_eq!(reported(&world), 0);
     world.reports.clear();
     world.run(Duration::from_hours(1));
     let counts = counts(&world);
     assert_eq!(counts.last(), Some(&1));
     assert!(counts.iter().filter(|count| **count == 0).count() <= 1);
-    assert_eq!(told(&world), 1);
+    assert_eq!(reported(&world), 1);
 }

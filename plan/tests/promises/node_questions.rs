@@ -22,7 +22,7 @@ fn a_claim_for_the_machine_before_is_no_reason_to_ask_for_the_machine_that_has_i
         node.instance = Some(instance_of("n3"));
         node.ready = false;
     });
-    sim.tell(0);
+    sim.deliver(0);
     sim.node_steps(0);
     assert_eq!(sim.node_taken, [], "{}", sim.story());
 }
@@ -61,7 +61,7 @@ fn a_process_that_does_not_lead_asks_nothing_and_writes_no_taint() {
     sim.controllers[0].engine.handle(leadership(false), now);
     sim.instance("n1", InstanceState::Stopped);
     not_ready(&mut sim, "n1");
-    sim.tell(0);
+    sim.deliver(0);
     for _ in 0..10 {
         sim.now = sim.now.plus(MOMENT);
         sim.node_steps(0);

@@ -38,7 +38,7 @@ fn a_label_is_removed_once_whatever_the_watch_shows() {
     sim.pod("b").on("n2");
     sim.settle();
     sim.remove_annotation("b");
-    sim.tell(0);
+    sim.deliver(0);
     sim.controllers[0].stuck.insert(Kind::Pod);
     sim.taken.clear();
     sim.wait(Duration::from_secs(20));
@@ -67,7 +67,7 @@ fn a_label_of_a_deleted_pod_is_removed_once() {
 fn an_ip_that_a_write_did_not_find_is_read_first() {
     let mut sim = world();
     sim.pod("a").on("n1");
-    sim.tell(0);
+    sim.deliver(0);
     let name = IpName::from("partner");
     let now = sim.now;
     let facts = sim.controllers[0].facts_mut();

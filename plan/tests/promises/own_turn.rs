@@ -21,7 +21,7 @@ fn with_a_successor(change: impl FnOnce(&mut Pod)) -> Sim {
     sim.delete_pod("a");
     sim.pod("b").replica_set("rs1", 1, "dep");
     sim.change_pod("b", change);
-    sim.tell(0);
+    sim.deliver(0);
     sim.remove_pod("a");
     sim.wait(Duration::from_secs(30));
     sim
@@ -56,15 +56,15 @@ fn only_pods_of_the_oldest_ones_deployment_are_preferred_to_it() {
 }
 
 #[test]
-fn a_pod_that_is_not_ready_is_told_of_its_containers_before_its_other_gates() {
+fn the_containers_of_a_pod_that_is_not_ready_are_reported_before_its_other_gates() {
     let mut sim = Sim::attached_by_deployment(&["n1", "n2"]);
     sim.pod("new").on("n2").replica_set("rs2", 2, "dep");
     let gate = "example.com/other".to_owned();
     sim.change_pod("new", |pod| pod.unready_gates = [gate].into());
     sim.settle();
-    let told = sim.rules.notices(Reason::HandoverWaiting);
-    assert!(!told.is_empty(), "{}", sim.story());
-    for notice in told {
+    let reported = sim.rules.notices(Reason::HandoverWaiting);
+    assert!(!reported.is_empty(), "{}", sim.story());
+    for notice in reported {
         assert!(
             notice.message.contains("its containers are ready"),
             "{notice:?}"
@@ -89,7 +89,7 @@ fn a_pod_without_a_node_is_named_by_the_ip_as_soon_as_it_has_waited_for_too_long
 }
 
 #[test]
-fn a_pod_behind_a_claim_that_comes_to_nothing_is_told_who_gets_the_address() {
+fn a_pod_behind_a_claim_that_fails_gets_the_name_of_the_next_holder() {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.ec2.default_fault = Some(|_| Fault::Denied);
     sim.pod("a").on("n1");
@@ -97,9 +97,9 @@ fn a_pod_behind_a_claim_that_comes_to_nothing_is_told_who_gets_the_address() {
     sim.pod("b").on("n2");
     sim.wait(Duration::from_secs(10));
     sim.expect_denied("b", Reason::ClaimedByOther);
-    let told = sim.rules.notices(Reason::ClaimedByOther);
-    let mut told = told.iter();
-    assert!(told.any(|notice| notice.message.contains("the address goes to pod")));
+    let reported = sim.rules.notices(Reason::ClaimedByOther);
+    let mut reported = reported.iter();
+    assert!(reported.any(|notice| notice.message.contains("the address goes to pod")));
 }
 
 #[test]

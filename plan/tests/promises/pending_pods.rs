@@ -6,7 +6,7 @@ use std::time::Duration;
 use mooring_plan::reason::Reason;
 
 use crate::sim::Sim;
-use crate::waiting_reasons::{HOUR, told, world};
+use crate::waiting_reasons::{HOUR, reported, world};
 
 /// The message of the condition `Attached` of the IP.
 fn attached(sim: &Sim) -> String {
@@ -58,5 +58,5 @@ fn a_pod_without_a_node_gets_no_reason_of_the_ip() {
     sim.pod("a");
     sim.wait(HOUR);
     sim.expect_reason("partner", Reason::AddressInUse);
-    assert!(told(&sim, "a").is_empty(), "{}", sim.story());
+    assert!(reported(&sim, "a").is_empty(), "{}", sim.story());
 }

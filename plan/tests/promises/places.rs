@@ -151,7 +151,7 @@ fn a_pod_that_gets_its_place_back_is_not_among_the_places_before() {
     sim.step_until(|step| matches!(step, Step::Write(Write::Gate(gate)) if gate.status));
     sim.expect_attached("partner", "b");
     sim.delete_pod("b");
-    sim.tell(0);
+    sim.deliver(0);
     sim.remove_pod("b");
     let claims = |step: &Step| {
         matches!(

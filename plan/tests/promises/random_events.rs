@@ -265,7 +265,7 @@ pub fn happen(sim: &mut Sim, event: &Event) {
                     allowed_namespaces: Namespaces::All,
                     ..DesiredIp::default()
                 };
-                sim.ip_wishing(ip, desired);
+                sim.ip_asking_for(ip, desired);
             }
         }
         Event::ReservationIsDeleted(text) => sim.kube.delete_reservation(address(text)),

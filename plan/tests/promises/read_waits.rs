@@ -17,7 +17,7 @@ fn waits_after_an_answer(sim: &mut Sim, sort: fn(&Read) -> bool, again: impl FnO
     let name = IpName::from("partner");
     let wanted = |sim: &mut Sim| {
         for _ in 0..2_000 {
-            sim.tell(0);
+            sim.deliver(0);
             let facts = sim.controllers[0].facts();
             match facts.decide(&name, sim.now).step {
                 Some(Step::Read(read)) if sort(&read) => return read,

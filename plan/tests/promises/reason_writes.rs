@@ -9,7 +9,7 @@ use mooring_plan::reason::Reason;
 use mooring_plan::step::{GateWrite, StatusWrite, Step, Write};
 
 use crate::sim::{Fault, Sim, address};
-use crate::waiting_reasons::{HOUR, told, world};
+use crate::waiting_reasons::{HOUR, reported, world};
 
 #[test]
 fn a_rollout_waits_but_only_after_a_minute() {
@@ -18,9 +18,9 @@ fn a_rollout_waits_but_only_after_a_minute() {
     sim.settle();
     sim.pod("a").on("n1").replica_set("rs2", 2, "dep");
     sim.wait(Duration::from_secs(55));
-    assert_eq!(told(&sim, "a"), [], "{}", sim.story());
+    assert_eq!(reported(&sim, "a"), [], "{}", sim.story());
     sim.wait(HOUR);
-    assert_eq!(told(&sim, "a").len(), 1, "{}", sim.story());
+    assert_eq!(reported(&sim, "a").len(), 1, "{}", sim.story());
     sim.expect_denied("a", Reason::HandoverWaiting);
 }
 
@@ -33,7 +33,7 @@ fn another_reason_is_written_but_not_another_message() {
     sim.ec2.default_fault = Some(|_| Fault::Denied);
     sim.wait(HOUR);
     sim.expect_denied("a", Reason::AccessDenied);
-    assert_eq!(told(&sim, "a").len(), 2, "{}", sim.story());
+    assert_eq!(reported(&sim, "a").len(), 2, "{}", sim.story());
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn the_drift_and_then_the_forbidden_repair() {
     sim.found_on("203.0.113.10", None);
     sim.wait(HOUR);
     sim.expect_denied("a", Reason::AccessDenied);
-    let reasons: Vec<Reason> = told(&sim, "a")
+    let reasons: Vec<Reason> = reported(&sim, "a")
         .iter()
         .filter(|(_, gate)| !gate.status)
         .map(|(_, gate)| gate.reason)
@@ -70,7 +70,7 @@ fn a_process_with_lagging_watches_does_not_deny_the_holder() {
     sim.leader = Some(0);
     sim.pod("a").on("n1");
     sim.wait(Duration::from_millis(1_500));
-    sim.tell(1);
+    sim.deliver(1);
     sim.controllers[1].stuck = [Kind::Ip, Kind::Pod].into();
     sim.ec2.default_fault = None;
     sim.wait(Duration::from_secs(10));
@@ -129,11 +129,11 @@ fn writes_back_off_while_the_watch_shows_an_outdated_pod() {
     let mut sim = world();
     sim.node_unreachable("n1");
     sim.pod("a").on("n1");
-    sim.tell(0);
+    sim.deliver(0);
     sim.controllers[0].stuck = [Kind::Pod].into();
     sim.containers_ready("a");
     sim.wait(Duration::from_mins(1));
-    let tries = told(&sim, "a").len();
+    let tries = reported(&sim, "a").len();
     assert!((2..=10).contains(&tries), "{tries}\n{}", sim.story());
     assert!(sim.the_pod("a").gate.is_none(), "{}", sim.story());
     sim.controllers[0].stuck.clear();

@@ -17,7 +17,7 @@ fn said(sim: &Sim, ip: &str, reason: Reason) -> Option<String> {
 }
 
 #[test]
-fn throttling_is_told_at_once_as_an_event_and_not_yet_as_a_condition() {
+fn throttling_is_reported_at_once_as_an_event_and_not_yet_as_a_condition() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.ec2.default_fault = Some(|_| Fault::Throttled);
     sim.pod("a").on("n1");

@@ -1,4 +1,4 @@
-//! A write that the API server refuses is told where it holds back an IP, and forgotten when it is not needed any more.
+//! A write that the API server refuses is reported where it holds back an IP, and forgotten when it is not needed any more.
 //! A read that fails holds back no more than such a write.
 //! Rules: R3.17, R5.14, R5.34.
 
@@ -15,7 +15,7 @@ use crate::sim::{Fault, Sim, status_write};
 type Refusal = (fn(&Write) -> bool, &'static str);
 
 #[test]
-fn what_the_first_reservation_needs_is_told_to_the_ip_and_to_the_pod() {
+fn what_the_first_reservation_needs_is_reported_on_the_ip_and_on_the_pod() {
     let refusals: [Refusal; 2] = [
         (
             |write| matches!(write, Write::AddFinalizer { .. }),
@@ -43,7 +43,7 @@ fn what_the_first_reservation_needs_is_told_to_the_ip_and_to_the_pod() {
 }
 
 #[test]
-fn a_loser_that_cannot_be_denied_blocks_the_move_and_is_told() {
+fn a_loser_that_cannot_be_denied_blocks_the_move_and_is_reported() {
     let mut sim = Sim::attached_by_deployment(&["n1", "n2"]);
     sim.forbids =
         |write| matches!(write, Write::Gate(gate) if !gate.status && gate.pod.name == "a");
@@ -62,7 +62,7 @@ fn a_loser_that_cannot_be_denied_blocks_the_move_and_is_told() {
 }
 
 #[test]
-fn a_deletion_that_is_refused_is_told() {
+fn a_deletion_that_is_refused_is_reported() {
     let refusals: [Refusal; 2] = [
         (
             |write| matches!(write, Write::Release(_)),
@@ -86,7 +86,7 @@ fn a_deletion_that_is_refused_is_told() {
 }
 
 #[test]
-fn a_claim_that_is_refused_is_told_to_the_pod() {
+fn a_claim_that_is_refused_is_reported_to_the_pod() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.forbids = |write| matches!(write, Write::Status { .. });
     sim.pod("a").on("n1");
@@ -108,7 +108,7 @@ fn replica_sets_that_cannot_be_read_keep_the_address_from_no_pod() {
     sim.expect_not_reserved("partner", Reason::BlockMissing);
     sim.edit("partner", OLD);
     sim.delete_pod("a");
-    sim.tell(0);
+    sim.deliver(0);
     sim.remove_pod("a");
     sim.wait(Duration::from_mins(3));
     sim.expect_attached("partner", "b");
@@ -129,7 +129,7 @@ fn a_new_revision_whose_replica_sets_cannot_be_read_hides_no_condition() {
 fn an_address_that_came_back_and_cannot_be_unassigned_says_why() {
     let mut sim = Sim::attached(&["n1"]);
     sim.delete_pod("a");
-    sim.tell(0);
+    sim.deliver(0);
     sim.remove_pod("a");
     sim.step_until(status_write(StatusWrite::Clear));
     sim.ec2.default_fault = Some(|_| Fault::Denied);

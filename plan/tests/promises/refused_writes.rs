@@ -1,4 +1,4 @@
-//! A write that the API server refuses is told, and what does not need it goes on.
+//! A write that the API server refuses is reported, and what does not need it goes on.
 //! Rules: R3.22, R5.14, R5.15, R5.34.
 
 use std::time::Duration;
@@ -50,7 +50,7 @@ fn an_old_address_that_cannot_be_released_hides_no_claim() {
 }
 
 #[test]
-fn an_old_address_that_cannot_be_unassigned_is_told_and_hides_no_condition() {
+fn an_old_address_that_cannot_be_unassigned_is_reported_and_hides_no_condition() {
     let mut sim = Sim::attached(&["n1", "n2"]);
     sim.ec2.default_fault = Some(|call| match call {
         Call::Unassign { .. } => Fault::Denied,
@@ -64,8 +64,8 @@ fn an_old_address_that_cannot_be_unassigned_is_told_and_hides_no_condition() {
     let decision = sim.controllers[0]
         .facts()
         .decide(&"partner".into(), sim.now);
-    let told = |notice: &Notice| notice.reason == Reason::AccessDenied;
-    assert!(decision.notices.iter().any(told), "{}", sim.story());
+    let reported = |notice: &Notice| notice.reason == Reason::AccessDenied;
+    assert!(decision.notices.iter().any(reported), "{}", sim.story());
     sim.edit("partner", "198.51.100.1");
     sim.wait(SOON);
     sim.expect_not_reserved("partner", Reason::BlockMissing);
@@ -251,7 +251,7 @@ fn a_pod_without_the_annotation_that_cannot_be_written_hides_no_other_and_no_con
 }
 
 #[test]
-fn a_waiting_pod_that_cannot_be_told_hides_no_reason_of_another() {
+fn a_waiting_pod_whose_reason_is_refused_hides_no_reason_of_another() {
     let mut sim = Sim::attached(&["n1"]);
     sim.forbids = |write| matches!(write, Write::Gate(gate) if gate.pod.name != "d");
     for pod in ["b", "c", "d"] {
@@ -285,7 +285,7 @@ fn a_condition_that_cannot_be_written_hides_no_call() {
 }
 
 #[test]
-fn reasons_that_cannot_be_written_are_told_on_each_pod_and_once_on_the_ip() {
+fn reasons_that_cannot_be_written_are_reported_on_each_pod_and_once_on_the_ip() {
     let mut sim = Sim::attached(&["n1"]);
     sim.forbids = |write| matches!(write, Write::Gate(_));
     for pod in ["b", "c", "d"] {

@@ -25,7 +25,7 @@ fn attached() -> Sim {
 
 fn goes(sim: &mut Sim, pod: &str) {
     sim.delete_pod(pod);
-    sim.tell(0);
+    sim.deliver(0);
     sim.remove_pod(pod);
 }
 

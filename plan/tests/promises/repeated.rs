@@ -28,11 +28,11 @@ fn an_hour_of_denied_calls_is_one_status_write_and_one_event_each() {
     assert!(sim.counts.assigns > 60, "{}", sim.story());
     assert_eq!(sim.counts.status_writes, 1, "{}", sim.story());
     let said = sim.rules.notices(Reason::AccessDenied);
-    let on: Vec<&str> = said.iter().map(|told| on_what(&told.on)).collect();
+    let on: Vec<&str> = said.iter().map(|reported| on_what(&reported.on)).collect();
     assert_eq!(on, ["IP", "pod"], "each has one Event: {said:#?}");
-    for told in said.iter().map(|told| &told.message) {
+    for reported in said.iter().map(|reported| &reported.message) {
         for word in ["ec2:AssignPrivateIpAddresses", "eni-n1", "Denied"] {
-            assert!(told.contains(word), "{told}");
+            assert!(reported.contains(word), "{reported}");
         }
     }
 }

@@ -62,7 +62,7 @@ fn without_events_for_one_process(goes_to_another: bool) -> Sim {
     sim.ip("partner", "203.0.113.10");
     sim.leader = Some(0);
     sim.settle();
-    sim.tell(1);
+    sim.deliver(1);
     sim.controllers[1].stuck.insert(Kind::Reservation);
     sim.edit("partner", "203.0.113.20");
     sim.settle();
@@ -285,7 +285,7 @@ fn a_reservation_adopted_for_an_earlier_spec_is_adopted_again() {
     sim.edit("partner", "203.0.113.10");
     the_second_adopts(&mut sim);
     sim.edit("partner", "203.0.113.20");
-    sim.tell(1);
+    sim.deliver(1);
     sim.controllers[1].stuck.insert(Kind::Reservation);
     sim.settle();
     sim.ip("other", "203.0.113.10");
@@ -306,7 +306,7 @@ fn a_stalled_watch_of_ips_denies_no_recorded_holder() {
     sim.settle();
     sim.pod("a").on("n1");
     sim.step_until(status_write(StatusWrite::Claim));
-    sim.tell(1);
+    sim.deliver(1);
     sim.controllers[1].stuck.insert(Kind::Ip);
     sim.leader = Some(0);
     sim.wait(Duration::from_secs(3));

@@ -149,7 +149,7 @@ fn a_full_block_is_reported_and_allocates_the_next_free_address() {
         spec.range = mooring_plan::block::BlockRange::parse("203.0.113.8/31", []).unwrap();
     });
     for name in ["a", "b", "c"] {
-        sim.ip_wishing(
+        sim.ip_asking_for(
             name,
             DesiredIp {
                 block: Some("block".into()),

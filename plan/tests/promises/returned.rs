@@ -96,20 +96,20 @@ fn nothing_is_reserved_before_the_subnet_and_its_interfaces_are_known() {
     sim.ip("partner", "203.0.113.10");
     sim.kube
         .change_ip(&IpName::from("partner"), None, |ip| ip.finalizer = true);
-    sim.tell(0);
+    sim.deliver(0);
     let (now, subnet) = (sim.now, SubnetId::from(SUBNET));
     let cidrs = vec!["203.0.113.0/24".parse().unwrap()];
     let known = Fact::SubnetRead(subnet.clone(), Subnet::untagged(cidrs));
     let listed = Fact::InventoryDone(subnet, Vec::new());
     let ip = sim.the_ip("partner").clone();
     let reserves = |facts: &[&Fact]| {
-        let mut told = sim.controllers[0].facts().clone();
+        let mut reported = sim.controllers[0].facts().clone();
         let read = Fact::IpRead(ip.name.clone(), Some(ip.clone()));
-        told.apply(read, now, now);
+        reported.apply(read, now, now);
         for fact in facts {
-            told.apply((*fact).clone(), now, now);
+            reported.apply((*fact).clone(), now, now);
         }
-        let step = told.decide(&IpName::from("partner"), now).step;
+        let step = reported.decide(&IpName::from("partner"), now).step;
         matches!(step, Some(Step::Write(Write::Reserve { .. })))
     };
     assert!(!reserves(&[&known]), "no inventory");

@@ -100,9 +100,9 @@ fn a_later_pod_of_an_older_revision_gets_the_reason_once() {
     sim.expect_denied("late", Reason::ClaimedByOther);
     sim.expect_event("late", Reason::ClaimedByOther);
     let late = sim.the_pod("late").uid.clone();
-    let told = |step: &Step| matches!(step, Step::Write(Write::Gate(gate)) if gate.uid == late);
-    let told = sim.taken.iter().filter(|(_, _, step)| told(step));
-    assert_eq!(told.count(), 1, "{}", sim.story());
+    let reported = |step: &Step| matches!(step, Step::Write(Write::Gate(gate)) if gate.uid == late);
+    let reported = sim.taken.iter().filter(|(_, _, step)| reported(step));
+    assert_eq!(reported.count(), 1, "{}", sim.story());
     sim.expect_attached("partner", "new");
 }
 
@@ -117,7 +117,7 @@ fn a_newer_pod_of_another_deployment_takes_nothing() {
 }
 
 /// The messages to a pod that waits for the address of the holder `old`.
-fn told(sim: &Sim) -> Vec<&str> {
+fn reported(sim: &Sim) -> Vec<&str> {
     let notices = sim.rules.notices(Reason::ClaimedByOther);
     notices
         .iter()
@@ -126,7 +126,7 @@ fn told(sim: &Sim) -> Vec<&str> {
 }
 
 #[test]
-fn a_rollout_without_a_deployment_is_told_to_stop_the_old_pod_first() {
+fn a_rollout_without_a_deployment_gets_the_advice_to_stop_the_old_pod_first() {
     let no_deployment = |sim: &mut Sim, set: &str| {
         let set = sim.kube.replica_sets.get_mut(set).unwrap();
         set.deployment = None;
@@ -143,7 +143,7 @@ fn a_rollout_without_a_deployment_is_told_to_stop_the_old_pod_first() {
         sim.settle();
         sim.expect_attached("partner", "old");
         sim.expect_denied("new", Reason::ClaimedByOther);
-        let [message] = told(&sim).try_into().unwrap();
+        let [message] = reported(&sim).try_into().unwrap();
         assert!(
             message.contains("stop the old pod before it starts the new one"),
             "{message}"
@@ -155,7 +155,7 @@ fn a_rollout_without_a_deployment_is_told_to_stop_the_old_pod_first() {
         sim.pod("new").on("n2").of_replica_set(set, 9, deployment);
         sim.containers_ready("new");
         sim.settle();
-        let [message] = told(&sim).try_into().unwrap();
+        let [message] = reported(&sim).try_into().unwrap();
         assert!(message.ends_with("give this one its own"), "{message}");
     }
 }

@@ -214,7 +214,7 @@ fn a_full_interface_is_reported_and_a_freed_slot_is_used() {
     sim.settle();
     sim.expect_event("b", Reason::NodeFull);
     sim.delete_pod("a");
-    sim.tell(0);
+    sim.deliver(0);
     sim.remove_pod("a");
     sim.settle();
     sim.expect_attached("partner", "b");

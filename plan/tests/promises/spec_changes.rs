@@ -46,7 +46,7 @@ fn a_block_is_known_while_it_is_there() {
     assert!(knows(&sim, "block"));
     assert!(!knows(&sim, "second"));
     sim.block("second", "198.51.100.0/24");
-    sim.tell(0);
+    sim.deliver(0);
     assert!(knows(&sim, "second"));
 }
 

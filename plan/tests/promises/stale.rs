@@ -43,7 +43,7 @@ fn a_move_without_watch_events_costs_no_extra_call_or_write() {
         ] {
             let mut sim = attached(reassign);
             sim.next_revision("new", "n2", 2);
-            sim.tell(0);
+            sim.deliver(0);
             stop(&mut sim, kinds.iter().copied());
             sim.wait(Duration::from_mins(3));
             sim.expect_cost(if reassign { 1 } else { 2 }, 3, 2);
@@ -64,7 +64,7 @@ fn an_attach_and_a_delete_without_watch_events_are_done_once() {
     sim.settle();
     sim.expect_attached("partner", "web");
     sim.delete_ip("partner");
-    sim.tell(0);
+    sim.deliver(0);
     sim.count_from_here();
     stop(&mut sim, Kind::ALL);
     sim.wait(Duration::from_mins(2));
@@ -88,7 +88,7 @@ fn a_list_older_than_the_holder_takes_nothing_from_it() {
         }
         // In the old data the pod waits for a node; in the present data it is gone.
         sim.pod("gone").on("n2");
-        sim.tell(0);
+        sim.deliver(0);
         let old = sim.kube.clone();
         sim.remove_pod("gone");
         sim.pod("holder").on("n1");
@@ -97,7 +97,7 @@ fn a_list_older_than_the_holder_takes_nothing_from_it() {
         sim.count_from_here();
         let now = std::mem::replace(&mut sim.kube, old);
         sim.restart(0);
-        sim.tell(0);
+        sim.deliver(0);
         sim.kube = now;
         stop(&mut sim, Kind::ALL);
         sim.wait(Duration::from_mins(10));
@@ -116,7 +116,7 @@ fn a_successor_in_stale_data_takes_nothing_over() {
     for reassign in [false, true] {
         let mut sim = attached(reassign);
         sim.pod("new").on("n2").replica_set("rs2", 2, "dep");
-        sim.tell(0);
+        sim.deliver(0);
         // In the stale data the pod is ready; after a moment it is gone, without an event.
         sim.containers_ready("new");
         let ready = sim.the_pod("new").clone();

@@ -1,4 +1,4 @@
-//! A user who names the wrong interface in `take-from` is told, once for each annotation. A user who names the right
+//! A user who names the wrong interface in `take-from` is reported, once for each annotation. A user who names the right
 //! one is not.
 //! Rules: R4.26, R8.18.
 
@@ -19,8 +19,9 @@ fn interface(number: usize) -> InterfaceId {
 }
 
 fn unused(world: &Paced) -> Vec<&Notice> {
-    let told = world.notices.iter();
-    told.filter(|notice| notice.reason == Reason::TakeFromUnused)
+    let reported = world.notices.iter();
+    reported
+        .filter(|notice| notice.reason == Reason::TakeFromUnused)
         .collect()
 }
 
@@ -61,15 +62,15 @@ fn is_annotated(world: &Paced) -> bool {
 }
 
 #[test]
-fn an_interface_without_the_address_is_told_with_the_place_of_the_address() {
+fn an_interface_without_the_address_is_reported_with_the_place_of_the_address() {
     let mut world = attached();
     world.take_from(0, &interface(1));
     world.run(MINUTES);
     assert!(!is_annotated(&world));
-    let told = unused(&world);
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(matches!(&told[0].on, Regarding::Ip(name, _) if *name == ip(0)));
-    let message = &told[0].message;
+    let reported = unused(&world);
+    assert_eq!(reported.len(), 1, "{reported:?}");
+    assert!(matches!(&reported[0].on, Regarding::Ip(name, _) if *name == ip(0)));
+    let message = &reported[0].message;
     assert!(message.contains(&format!("{} is not on eni-n01", address(0))));
     assert!(message.contains("it is on eni-n00, where Mooring put it"));
     // The same mistake again counts as a new annotation.
@@ -79,19 +80,19 @@ fn an_interface_without_the_address_is_told_with_the_place_of_the_address() {
 }
 
 #[test]
-fn an_address_on_no_interface_is_told_as_such() {
+fn an_address_on_no_interface_is_reported_as_such() {
     let mut world = Paced::new(2, 1, Reassign::Refuse);
     world.run(MINUTES);
     world.take_from(0, &interface(1));
     world.run(MINUTES);
     assert!(!is_annotated(&world));
-    let told = unused(&world);
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].message.contains("it is on no interface"));
+    let reported = unused(&world);
+    assert_eq!(reported.len(), 1, "{reported:?}");
+    assert!(reported[0].message.contains("it is on no interface"));
 }
 
 #[test]
-fn while_another_interface_has_the_address_the_annotation_stays_and_that_one_is_told() {
+fn while_another_interface_has_the_address_the_annotation_stays_and_that_one_is_reported() {
     let mut world = in_use();
     world.take_from(0, &interface(2));
     world.run(MINUTES);
@@ -104,7 +105,7 @@ fn while_another_interface_has_the_address_the_annotation_stays_and_that_one_is_
 }
 
 #[test]
-fn an_annotation_that_was_used_is_not_told() {
+fn an_annotation_that_was_used_is_not_reported() {
     let mut world = in_use();
     world.take_from(0, &interface(1));
     world.run(MINUTES);
@@ -114,7 +115,7 @@ fn an_annotation_that_was_used_is_not_told() {
 }
 
 #[test]
-fn an_annotation_that_was_used_is_not_told_by_the_next_process() {
+fn an_annotation_that_was_used_is_not_reported_by_the_next_process() {
     let mut world = in_use();
     world.take_from(0, &interface(1));
     while world.attached(1) == 0 {
@@ -130,7 +131,7 @@ fn an_annotation_that_was_used_is_not_told_by_the_next_process() {
 }
 
 #[test]
-fn what_is_told_is_of_the_annotation_that_was_removed() {
+fn what_is_reported_is_of_the_annotation_that_was_removed() {
     let mut world = attached();
     world.take_from(0, &interface(1));
     world.run(Duration::from_millis(1));
@@ -138,9 +139,12 @@ fn what_is_told_is_of_the_annotation_that_was_removed() {
     world.take_from(0, &interface(2));
     world.run(MINUTES);
     assert!(!is_annotated(&world));
-    let told = unused(&world);
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].message.contains("is not on eni-n02"), "{told:?}");
+    let reported = unused(&world);
+    assert_eq!(reported.len(), 1, "{reported:?}");
+    assert!(
+        reported[0].message.contains("is not on eni-n02"),
+        "{reported:?}"
+    );
 }
 
 #[test]
@@ -159,7 +163,7 @@ fn a_place_that_the_address_has_left_is_no_use_of_another_interface() {
 }
 
 #[test]
-fn before_the_first_look_nothing_is_told_of_where_the_address_is() {
+fn before_the_first_look_nothing_is_reported_about_where_the_address_is() {
     let mut world = attached();
     world.takes.1 = Duration::from_hours(1);
     world.kube.change_ip(&ip(0), None, |ip| {
@@ -168,9 +172,9 @@ fn before_the_first_look_nothing_is_told_of_where_the_address_is() {
     world.begins();
     world.run(Duration::from_secs(10));
     assert!(!is_annotated(&world));
-    let told = unused(&world);
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(!told[0].message.contains("it is on"), "{told:?}");
+    let reported = unused(&world);
+    assert_eq!(reported.len(), 1, "{reported:?}");
+    assert!(!reported[0].message.contains("it is on"), "{reported:?}");
 }
 
 #[test]
@@ -184,13 +188,13 @@ fn an_annotation_that_names_the_place_that_one_inventory_shows_stays_and_is_used
 }
 
 #[test]
-fn an_address_that_was_just_moved_by_hand_is_told_with_what_would_let_mooring_take_it() {
+fn an_address_that_was_just_moved_by_hand_is_reported_with_the_way_to_take_it() {
     let mut world = moved_by_hand();
     world.take_from(0, &interface(2));
     world.run(Duration::from_millis(500));
-    let told = unused(&world);
-    assert_eq!(told.len(), 1, "{told:?}");
-    let message = &told[0].message;
+    let reported = unused(&world);
+    assert_eq!(reported.len(), 1, "{reported:?}");
+    let message = &reported[0].message;
     assert!(
         message.contains("if Mooring may take it from there, name eni-n01"),
         "{message}"

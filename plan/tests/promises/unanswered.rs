@@ -153,7 +153,7 @@ fn an_assign_of_another_process_that_lands_after_the_claim_has_ended_is_taken_of
         panic!("no call\n{}", sim.story());
     };
     sim.leader = Some(1);
-    sim.tell(1);
+    sim.deliver(1);
     expect_taken_off_again(&mut sim, &late);
 }
 

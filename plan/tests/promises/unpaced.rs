@@ -60,7 +60,7 @@ fn the_calls_of_a_group_are_begun_when_it_is_asked_for() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.pod("a").on("n1");
     sim.step_until(status_write(StatusWrite::Claim));
-    sim.tell(0);
+    sim.deliver(0);
     let (ip, now) = (IpName::from("partner"), sim.now);
     let engine = &mut sim.controllers[0].engine;
     let on = interface_of("n1");

@@ -18,7 +18,7 @@ fn world() -> Sim {
     sim.node("n1");
     sim.ip("partner", "203.0.113.10");
     sim.settle();
-    sim.tell(0);
+    sim.deliver(0);
     sim
 }
 
@@ -58,10 +58,10 @@ fn an_unreadable_ip_gets_a_reason_with_a_remedy_and_nothing_else() {
     let uid = sim.kube.ips[&partner()].uid.clone();
     let seen = Fact::IpUnreadable(unreadable(&uid, 1_000, UnreadableReport::Nothing));
     assert_eq!(sim.apply(seen.clone()), Affected::One(partner()));
-    assert_eq!(sim.apply(seen), Affected::Nothing, "told already");
+    assert_eq!(sim.apply(seen), Affected::Nothing, "reported already");
     // A pod asks for it: its address can be on any ENI.
     sim.pod("a").on("n1");
-    sim.tell(0);
+    sim.deliver(0);
     let decision = decided(&sim);
     let (version, message) = sentence(&decision);
     assert_eq!(version, ResourceVersion(1_000));
@@ -254,7 +254,7 @@ fn an_edit_to_the_address_of_an_ip_that_was_never_readable_is_refused() {
 }
 
 #[test]
-fn a_report_that_is_refused_is_told_and_waits_before_it_is_repeated() {
+fn a_report_that_is_refused_is_reported_and_waits_before_it_is_repeated() {
     let mut sim = Sim::new();
     sim.node("n1");
     sim.settle();

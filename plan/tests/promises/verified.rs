@@ -130,12 +130,12 @@ fn an_unchanged_outcome_costs_nothing_and_has_one_event() {
     let mut sim = asking(true);
     say(&mut sim, Some(seen("203.0.113.10", 3)));
     sim.count_from_here();
-    let told = events(&sim, Reason::Verified);
-    assert_eq!(told, 1, "{}", sim.story());
+    let reported = events(&sim, Reason::Verified);
+    assert_eq!(reported, 1, "{}", sim.story());
     say(&mut sim, Some(seen("203.0.113.10", 3)));
     // After a restart, the node part measured another round trip time.
     say(&mut sim, Some(seen("203.0.113.10", 8)));
-    assert_eq!(events(&sim, Reason::Verified), told);
+    assert_eq!(events(&sim, Reason::Verified), reported);
     sim.expect_cost(0, 0, 0);
 }
 

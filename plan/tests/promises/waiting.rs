@@ -8,7 +8,7 @@ use mooring_plan::step::{Read, Step, Write};
 
 use crate::sim::{INTERVAL, Sim, interface_of};
 
-fn told(sim: &Sim, pod: &str, reason: Reason) -> bool {
+fn reported(sim: &Sim, pod: &str, reason: Reason) -> bool {
     sim.rules.reported(pod, reason)
 }
 
@@ -18,7 +18,7 @@ fn a_pod_without_a_node_gets_a_reason_if_no_node_is_eligible() {
     sim.ip("partner", "203.0.113.10");
     sim.pod("a");
     sim.settle();
-    assert!(told(&sim, "a", Reason::NoEligibleNode));
+    assert!(reported(&sim, "a", Reason::NoEligibleNode));
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn a_pod_that_is_not_scheduled_yet_gets_no_reason() {
     sim.ip("partner", "203.0.113.10");
     sim.pod("a");
     sim.settle();
-    assert!(!told(&sim, "a", Reason::NoEligibleNode));
+    assert!(!reported(&sim, "a", Reason::NoEligibleNode));
 }
 
 #[test]
@@ -39,7 +39,11 @@ fn a_pod_without_a_node_gets_no_reason_while_there_is_a_holder() {
     sim.pod("b");
     sim.wait(INTERVAL);
     sim.wait(INTERVAL);
-    assert!(!told(&sim, "b", Reason::NoEligibleNode), "{}", sim.story());
+    assert!(
+        !reported(&sim, "b", Reason::NoEligibleNode),
+        "{}",
+        sim.story()
+    );
 }
 
 #[test]

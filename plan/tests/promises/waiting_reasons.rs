@@ -17,7 +17,7 @@ pub fn world() -> Sim {
 }
 
 /// The gate writes of a pod, with their times.
-pub fn told<'a>(sim: &'a Sim, pod: &str) -> Vec<(Instant, &'a GateWrite)> {
+pub fn reported<'a>(sim: &'a Sim, pod: &str) -> Vec<(Instant, &'a GateWrite)> {
     let of = sim.taken.iter().filter_map(|(at, _, step)| match step {
         Step::Write(Write::Gate(gate)) if gate.pod.name == pod => Some((*at, gate)),
         _ => None,
@@ -27,9 +27,9 @@ pub fn told<'a>(sim: &'a Sim, pod: &str) -> Vec<(Instant, &'a GateWrite)> {
 
 /// Asserts that the pod got this reason once, between two and three seconds, with these words, and also as an Event.
 fn expect_gate_reason(sim: &Sim, pod: &str, from: Instant, reason: Reason, words: &str) {
-    let told = told(sim, pod);
-    let [(at, gate)] = told[..] else {
-        panic!("{told:?}\n{}", sim.story());
+    let reported = reported(sim, pod);
+    let [(at, gate)] = reported[..] else {
+        panic!("{reported:?}\n{}", sim.story());
     };
     let late = at.since(from).as_millis();
     assert!(
@@ -162,7 +162,7 @@ fn the_next_pod_waits_for_the_location_of_the_address_that_nobody_has() {
     for (outcome, reason) in NO_INVENTORY {
         let mut sim = held_at_an_unknown_location(outcome);
         sim.delete_pod("first");
-        sim.tell(0);
+        sim.deliver(0);
         sim.remove_pod("first");
         let from = sim.now;
         sim.pod("next").on("n1").of_replica_set("rs1", 1, "dep");
@@ -278,6 +278,6 @@ fn no_message_to_a_pod_contains_a_number() {
     sim.change_pod("a", |pod| pod.ended = true);
     sim.settle();
     sim.expect_denied("a", Reason::Detaching);
-    let said = told(&sim, "a").last().unwrap().1.message.clone();
+    let said = reported(&sim, "a").last().unwrap().1.message.clone();
     assert_eq!(said, "IP partner is detached from this pod");
 }

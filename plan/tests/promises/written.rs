@@ -47,7 +47,7 @@ fn an_ip_is_ready_if_reserved_and_attached_or_without_a_pod() {
         (there, there)
     );
     sim.delete_pod("a");
-    sim.tell(0);
+    sim.deliver(0);
     sim.remove_pod("a");
     sim.step_until(status_write(StatusWrite::Detach));
     let leaving = (false, Reason::Detaching);
@@ -142,7 +142,7 @@ fn an_unrecorded_claim_is_released_although_the_address_is_foreign() {
     sim.found_on("203.0.113.10", Some("eni-n3"));
     sim.wait(INTERVAL);
     sim.delete_pod("a");
-    sim.tell(0);
+    sim.deliver(0);
     sim.remove_pod("a");
     sim.settle();
     let claim = &sim.the_ip("partner").status.claim;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::nodes::{is_empty, node_labels, terms};
 use super::resolve::Resolved;
 use super::{annotation, has_gate, label};
-use crate::admission::Settings;
+use crate::admission::PluginSettings;
 use crate::api::{IpBlock, names};
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
@@ -34,7 +34,7 @@ fn add<'a>(path: impl IntoIterator<Item: Into<Token<'a>>>, value: Value) -> Patc
 }
 
 /// All mutations that the pod needs. Empty for a pod that has them already.
-pub fn mutations(pod: &Pod, resolved: &Resolved<'_>, settings: Settings) -> Vec<Mutation> {
+pub fn mutations(pod: &Pod, resolved: &Resolved<'_>, settings: PluginSettings) -> Vec<Mutation> {
     let uid = resolved.ip.uid.as_str();
     let essential = [
         ("label ip.wgtwo.com/ip", ip_label(pod, resolved.ip_name())),
@@ -168,7 +168,7 @@ fn in_term(
 }
 
 /// Tolerations for `failoverAfter`. By default Kubernetes keeps a pod on a failed node for five minutes.
-fn failover(pod: &Pod, block: &IpBlock, settings: Settings) -> Vec<PatchOperation> {
+fn failover(pod: &Pod, block: &IpBlock, settings: PluginSettings) -> Vec<PatchOperation> {
     let Ok(after) = block.spec.failover_after() else {
         return Vec::new();
     };

@@ -10,13 +10,18 @@ use super::assess::assess;
 use super::mutations::mutations;
 use super::resolve::Resolved;
 use super::{Called, asks_for};
-use crate::admission::{Allowed, Settings, Snapshot, Verdict};
+use crate::admission::{Allowed, PluginSettings, Snapshot, Verdict};
 
 /// The mutating review of a new pod: adds what the pod needs to get its address.
 ///
 /// # Errors
 /// The pod cannot have the address that it asks for.
-pub fn mutate_pod(pod: &Pod, namespace: &str, snapshot: &Snapshot, settings: Settings) -> Verdict {
+pub fn mutate_pod(
+    pod: &Pod,
+    namespace: &str,
+    snapshot: &Snapshot,
+    settings: PluginSettings,
+) -> Verdict {
     known(pod)?;
     let Some(asked) = asks_for(pod) else {
         return Ok(Allowed::silently());
@@ -38,7 +43,7 @@ pub fn validate_pod(
     pod: &Pod,
     namespace: &str,
     snapshot: &Snapshot,
-    settings: Settings,
+    settings: PluginSettings,
 ) -> Verdict {
     known(pod)?;
     let Some(asked) = asks_for(pod) else {

@@ -13,7 +13,8 @@ use super::pod_create::patched;
 use super::{asking, block, office, partner_a, pod, snapshot_of};
 use crate::admission::review::read;
 use crate::admission::{
-    ClusterReader, Dependencies, Right, Rights, Settings, Snapshot, Unreadable, Webhook, router,
+    ClusterReader, Dependencies, PluginSettings, Right, Rights, Snapshot, Unreadable, Webhook,
+    router,
 };
 use crate::metrics::Metrics;
 
@@ -78,7 +79,7 @@ impl Asked {
     async fn answer(&self, path: &str, request: Value) -> Value {
         let router = router(Webhook {
             source: self.clone(),
-            settings: Settings::default(),
+            settings: PluginSettings::default(),
             authorize_use: Some(Arc::new(TrustedControllers::from_iter([ARGO.to_owned()]))),
             metrics: Metrics::new(),
         });

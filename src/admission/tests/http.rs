@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use super::{asking, block, office, partner_a, snapshot_of};
 use crate::admission::{
-    ClusterReader, Dependencies, PATHS, Right, Rights, Settings, Snapshot, Unreadable, Webhook,
-    router,
+    ClusterReader, Dependencies, PATHS, PluginSettings, Right, Rights, Snapshot, Unreadable,
+    Webhook, router,
 };
 use crate::metrics::Metrics;
 
@@ -61,7 +61,7 @@ pub fn webhook(source: impl ClusterReader) -> (axum::Router, Metrics) {
     (
         router(Webhook {
             source,
-            settings: Settings::default(),
+            settings: PluginSettings::default(),
             authorize_use: None,
             metrics: metrics.clone(),
         }),

@@ -53,7 +53,7 @@ async fn an_irreversible_change_is_decided_although_its_reads_take_2_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pod_whose_ip_is_not_read_in_time_is_told_which_ip_that_is() {
+async fn a_pod_whose_ip_is_not_read_in_time_gets_the_name_of_that_ip() {
     let (router, _) = webhook(Slow(Duration::from_millis(950)));
     let (_, body) = post(&router, "/mutate/pod", review(&asking(json!({})))).await;
     let text = String::from_utf8_lossy(&body);

@@ -14,7 +14,7 @@ use super::{asking, office};
 use crate::admission::http::router_within;
 use crate::admission::load_shed::Limits;
 use crate::admission::{
-    ClusterReader, Dependencies, Right, Rights, Settings, Snapshot, Unreadable, Webhook,
+    ClusterReader, Dependencies, PluginSettings, Right, Rights, Snapshot, Unreadable, Webhook,
 };
 use crate::metrics::Metrics;
 
@@ -44,7 +44,7 @@ impl ClusterReader for Endless {
 pub fn within(source: impl ClusterReader, limits: Limits) -> axum::Router {
     let webhook = Webhook {
         source,
-        settings: Settings::default(),
+        settings: PluginSettings::default(),
         authorize_use: None,
         metrics: Metrics::new(),
     };
@@ -63,7 +63,7 @@ async fn an_incomplete_body_times_out() {
     let source = Scripted::new(office(), None);
     let webhook = Webhook {
         source,
-        settings: Settings::default(),
+        settings: PluginSettings::default(),
         authorize_use: None,
         metrics: Metrics::new(),
     };
@@ -79,7 +79,7 @@ async fn reviews_without_a_verdict_are_counted_by_the_code_of_the_answer() {
     let within = |time, limits| {
         let webhook = Webhook {
             source: Endless,
-            settings: Settings::default(),
+            settings: PluginSettings::default(),
             authorize_use: None,
             metrics: metrics.clone(),
         };

@@ -8,7 +8,7 @@ use super::{accepts, accepts_silently, block, held, ip, office, pod, rejects, wa
 use crate::admission::ip::validate_ip;
 use crate::admission::ipblock::validate_ipblock;
 use crate::admission::pod::validate_pod;
-use crate::admission::{Allowed, Change, Settings, Verdict};
+use crate::admission::{Allowed, Change, PluginSettings, Verdict};
 use crate::api::{Ip, IpBlock};
 
 fn named(names: &[&str]) -> Vec<String> {
@@ -137,7 +137,7 @@ fn take_from_names_an_interface() {
 #[track_caller]
 fn new_pod(annotations: Value) -> [Verdict; 2] {
     let pod = pod(annotations, json!({}));
-    let settings = Settings::default();
+    let settings = PluginSettings::default();
     let mutated = mutate(&pod, &office());
     [mutated, validate_pod(&pod, "shop", &office(), settings)]
 }

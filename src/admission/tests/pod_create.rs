@@ -10,14 +10,14 @@ use super::{
     rejects, snapshot_of, warns,
 };
 use crate::admission::pod::{mutate_pod, validate_pod};
-use crate::admission::{Settings, Snapshot, Verdict};
+use crate::admission::{PluginSettings, Snapshot, Verdict};
 
 pub fn mutate(pod: &Pod, snapshot: &Snapshot) -> Verdict {
-    mutate_pod(pod, "shop", snapshot, Settings::default())
+    mutate_pod(pod, "shop", snapshot, PluginSettings::default())
 }
 
 pub fn validate(pod: &Pod, snapshot: &Snapshot) -> Verdict {
-    validate_pod(pod, "shop", snapshot, Settings::default())
+    validate_pod(pod, "shop", snapshot, PluginSettings::default())
 }
 
 fn patch(pod: &Pod, snapshot: &Snapshot) -> Value {
@@ -197,7 +197,7 @@ fn only_the_plugins_tolerations_become_failover_after() {
 
 #[test]
 fn each_toleration_is_compared_with_its_own_default() {
-    let settings = Settings {
+    let settings = PluginSettings {
         default_tolerations: Defaults {
             not_ready: 300,
             unreachable: 60,

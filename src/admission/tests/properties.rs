@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{block, partner_a, read, snapshot_of};
 use crate::admission::pod::{mutate_pod, validate_pod};
-use crate::admission::{Settings, Snapshot};
+use crate::admission::{PluginSettings, Snapshot};
 
 const OURS: &str = "ip.wgtwo.com/ip";
 
@@ -242,7 +242,7 @@ fn hopeless(pod: &Pod) -> Vec<bool> {
 proptest! {
     #[test]
     fn a_pod_gets_exactly_the_mutations_it_needs(before in pods(), snapshot in snapshots()) {
-        let settings = Settings::default();
+        let settings = PluginSettings::default();
         let pod: Pod = read(before.clone());
         let Ok(allowed) = mutate_pod(&pod, "shop", &snapshot, settings) else { return Ok(()) };
         let mut after = before.clone();
@@ -268,8 +268,8 @@ proptest! {
     fn every_refusal_of_a_pod_has_a_next_step(pod in pods(), snapshot in snapshots()) {
         let pod: Pod = read(pod);
         for verdict in [
-            mutate_pod(&pod, "shop", &snapshot, Settings::default()),
-            validate_pod(&pod, "shop", &snapshot, Settings::default()),
+            mutate_pod(&pod, "shop", &snapshot, PluginSettings::default()),
+            validate_pod(&pod, "shop", &snapshot, PluginSettings::default()),
         ] {
             if let Err(denial) = verdict {
                 prop_assert!(denial.way_out().len() > 10 && !denial.what().is_empty(), "{denial}");

@@ -18,7 +18,7 @@ use crate::supervise::{Stage, Supervisor};
 use crate::telemetry::{Part, Readiness};
 
 /// What the flags say of the controller.
-pub(super) struct Settings {
+pub(super) struct ControllerArgs {
     pub namespace: String,
     pub identity: String,
     pub election: Option<Timings>,
@@ -54,7 +54,7 @@ impl ControllerTask {
     /// Starts the task. `caches` are those of the webhook, if there is one.
     pub(super) fn start(
         self,
-        settings: Settings,
+        settings: ControllerArgs,
         clients: Clients,
         caches: Option<Caches>,
         supervisor: &mut Supervisor,
@@ -92,7 +92,7 @@ impl ControllerTask {
 }
 
 fn options(
-    settings: Settings,
+    settings: ControllerArgs,
     clients: Clients,
     caches: Option<Caches>,
     cloud: Ec2,

@@ -13,7 +13,7 @@ use aws_sdk_ec2::error::{ProvideErrorMetadata, SdkError};
 use mooring_plan::ec2::CALL_LIMIT;
 use mooring_plan::outcome::Action;
 
-use super::credentials::{GoesOn, InTime};
+use super::credentials::{CredentialsTimeout, DetachedProvider};
 use super::failure;
 use crate::cloud::CloudError;
 use crate::metrics::Metrics;
@@ -51,10 +51,10 @@ impl Ec2 {
         let identities = config.identity_cache();
         let identities = identities.unwrap_or_else(|| IdentityCache::lazy().build());
         let provider = config.credentials_provider();
-        let provider = provider.map(|it| SharedCredentialsProvider::new(GoesOn::new(it)));
+        let provider = provider.map(|it| SharedCredentialsProvider::new(DetachedProvider::new(it)));
         let mut config = Builder::from(config);
         config.set_credentials_provider(provider.clone());
-        let in_time = InTime {
+        let in_time = CredentialsTimeout {
             cache: identities,
             provider,
         };

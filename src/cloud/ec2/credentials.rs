@@ -27,13 +27,13 @@ const LOAD_TIMEOUT: Duration = Duration::from_secs(20);
 /// The cache of credentials of the SDK, with a time limit. The limit is of the cache and not of the load, because calls
 /// that find no credentials load them one after the other, and the last ones would wait for too long.
 #[derive(Debug)]
-pub(super) struct InTime {
+pub(super) struct CredentialsTimeout {
     pub(super) cache: SharedIdentityCache,
     /// The provider of the credentials that the cache loads.
     pub(super) provider: Option<SharedCredentialsProvider>,
 }
 
-impl ResolveCachedIdentity for InTime {
+impl ResolveCachedIdentity for CredentialsTimeout {
     fn resolve_cached_identity<'a>(
         &'a self,
         resolver: SharedIdentityResolver,
@@ -67,7 +67,7 @@ impl ResolveCachedIdentity for InTime {
 /// A provider whose load does not end with the call that began it. The next call waits for the same load: otherwise an
 /// STS that needs more time than a call may wait would never give credentials.
 #[derive(Debug)]
-pub(super) struct GoesOn {
+pub(super) struct DetachedProvider {
     provider: SharedCredentialsProvider,
     load: Mutex<Option<Load>>,
 }
@@ -78,7 +78,7 @@ struct Load {
     task: AbortOnDropHandle<provider::Result>,
 }
 
-impl GoesOn {
+impl DetachedProvider {
     pub(super) fn new(provider: SharedCredentialsProvider) -> Self {
         Self {
             provider,
@@ -106,7 +106,7 @@ impl GoesOn {
     }
 }
 
-impl ProvideCredentials for GoesOn {
+impl ProvideCredentials for DetachedProvider {
     fn provide_credentials<'a>(&'a self) -> future::ProvideCredentials<'a>
     where
         Self: 'a,

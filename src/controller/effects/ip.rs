@@ -97,9 +97,9 @@ impl Effects {
             uid: None,
             version: Some(version),
         };
-        let latest = self.apis.latest();
+        let cache = self.apis.object_cache();
         let outcome = patch_known(
-            latest.at(name.as_str(), version),
+            cache.at(name.as_str(), version),
             &self.apis.ips(),
             &format!("IP {name}"),
             name.as_str(),
@@ -109,7 +109,7 @@ impl Effects {
         )
         .await?;
         if let PatchOutcome::Done(ip) | PatchOutcome::Changed(ip) = &outcome {
-            latest.see(ip);
+            cache.see(ip);
         }
         Ok(outcome)
     }
@@ -141,7 +141,7 @@ mod tests {
         });
         let effects = Effects::of_client(client);
         let seen: DynamicObject = serde_json::from_value(partner()).unwrap();
-        effects.apis.latest().see(&seen);
+        effects.apis.object_cache().see(&seen);
         let (name, version) = (IpName::from("partner"), ResourceVersion(7));
         let outcome = effects.finalizer(&name, version, true).await.unwrap();
         let PatchOutcome::Done(ip) = outcome else {

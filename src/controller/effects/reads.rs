@@ -71,7 +71,7 @@ impl Effects {
             };
             for object in page.items {
                 let object = object.into();
-                self.apis.latest().see(&object);
+                self.apis.object_cache().see(&object);
                 ips.extend(read::ip(&object).ok());
             }
             match watching::next_page(&params, page.metadata.continue_) {

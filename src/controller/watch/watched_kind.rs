@@ -95,7 +95,7 @@ impl WatchedKind {
 
     pub(super) fn read(&self, object: &DynamicObject) -> Result<Fact, Unreadable> {
         if self.kind == Kind::Ip {
-            self.apis.latest().see(object);
+            self.apis.object_cache().see(object);
         }
         match self.kind {
             Kind::Ip => read::ip(object).map(Fact::Ip),
@@ -110,7 +110,7 @@ impl WatchedKind {
     /// The store was restored: known versions cannot be compared with new ones.
     pub(super) fn reset_versions(&self) {
         if self.kind == Kind::Ip {
-            self.apis.latest().forget_all();
+            self.apis.object_cache().forget_all();
         }
     }
 
@@ -127,7 +127,7 @@ impl WatchedKind {
         Some(match self.kind {
             Kind::Ip => {
                 let (name, uid) = key.split_once('/')?;
-                self.apis.latest().forget(name);
+                self.apis.object_cache().forget(name);
                 Fact::IpGone(IpName::from(name), IpUid::from(uid))
             }
             Kind::Block => Fact::BlockGone(BlockName::from(key)),

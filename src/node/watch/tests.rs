@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Mutex, watch};
 
 use super::{
-    Change, Objects, POLL_INTERVAL, TakeIn, WatchState, blocks, ips, poll_unwatched_ips, run,
+    ApplyChange, Change, Objects, POLL_INTERVAL, WatchState, blocks, ips, poll_unwatched_ips, run,
 };
 use crate::fake_api::half_open_api_server;
 use crate::node::objects::Pod;
@@ -166,13 +166,13 @@ async fn an_object_that_cannot_be_read_hides_no_other() {
 #[test]
 fn an_object_that_cannot_be_read_any_more_stays_as_it_was_until_it_is_gone() {
     let (mut known, _published) = known();
-    let kinds: [(TakeIn, Value); 2] = [(blocks, block("a")), (ips, claimed("a"))];
-    for (take_in, readable) in kinds {
-        take_in(&mut known, all([readable.clone()]));
+    let kinds: [(ApplyChange, Value); 2] = [(blocks, block("a")), (ips, claimed("a"))];
+    for (apply, readable) in kinds {
+        apply(&mut known, all([readable.clone()]));
         let before = known.objects.clone();
-        take_in(&mut known, all([broken(readable.clone())]));
+        apply(&mut known, all([broken(readable.clone())]));
         assert_eq!(known.objects, before);
-        take_in(&mut known, Change::There(parse(broken(readable))));
+        apply(&mut known, Change::There(parse(broken(readable))));
         assert_eq!(known.objects, before);
     }
     blocks(&mut known, Change::Gone(parse(broken(block("a")))));

@@ -88,7 +88,7 @@ impl<N: FnMut(CertificateNotice) + Send + Sync> Renewer<N> {
             let provider = Arc::clone(&self.provider);
             let observation = Observation::new(configurations, provider, settling, now);
             if observation.names.is_empty() {
-                return Err(SelfManagedError::Unasked.into());
+                return Err(SelfManagedError::NoWebhookConfiguration.into());
             }
             let done = match secret::read(&self.client, &self.options, &self.provider).await? {
                 None => self.begin(None, &observation).await?,
@@ -107,7 +107,7 @@ impl<N: FnMut(CertificateNotice) + Send + Sync> Renewer<N> {
                 return Ok(());
             }
         }
-        Err(SelfManagedError::Contended.into())
+        Err(SelfManagedError::WriteConflicts.into())
     }
 
     /// Makes a first pair, if no usable one exists. Published certificates stay published.
@@ -124,7 +124,7 @@ impl<N: FnMut(CertificateNotice) + Send + Sync> Renewer<N> {
 
     fn made(&self, observation: &Observation) -> Result<Pair, SelfManagedError> {
         let life = self.options.lifetimes.certificate;
-        make(&observation.names, life, observation.now).map_err(SelfManagedError::Making)
+        make(&observation.names, life, observation.now).map_err(SelfManagedError::Create)
     }
 
     /// Makes one step. Returns whether it was the last one for now.

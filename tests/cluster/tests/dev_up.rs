@@ -97,8 +97,11 @@ fn ended_processes_are_restarted_and_named_and_the_others_stay() {
             || async { is_gone(dead) },
         ));
         let said = dev.says("up");
-        let told = format!("{name} had ended (signal: 9 (SIGKILL)) and was started again");
-        assert!(said.contains(&told) && !said.contains("already"), "{said}");
+        let reported = format!("{name} had ended (signal: 9 (SIGKILL)) and was started again");
+        assert!(
+            said.contains(&reported) && !said.contains("already"),
+            "{said}"
+        );
         assert!(dev.child(process).is_some_and(|pid| pid != dead), "{said}");
         assert_eq!(dev.supervisor(), supervisor, "the rest stays");
     }

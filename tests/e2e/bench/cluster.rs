@@ -236,7 +236,7 @@ impl<'a> Bench<'a> {
 
     /// Waits until the readiness gates of all pods of this prefix are written. A gate gives the reason why its pod
     /// waits.
-    pub async fn told(&self, prefix: &str, count: usize) {
+    pub async fn reported(&self, prefix: &str, count: usize) {
         self.all("Pod", prefix, count, "told why it waits", |pod| {
             condition(pod, GATE).is_some()
         })

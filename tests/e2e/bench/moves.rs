@@ -29,7 +29,7 @@ pub async fn single(bench: &mut Bench<'_>) {
         bench.attached(&old, SINGLE).await;
         bench.attached += SINGLE;
         bench.pods(&new, ips.clone(), &(SIDE..2 * SIDE)).await;
-        bench.told(&new, SINGLE).await;
+        bench.reported(&new, SINGLE).await;
         bench.quiet().await;
         let mark = bench.mark().await;
         for number in ips.clone() {
@@ -91,7 +91,7 @@ pub async fn single(bench: &mut Bench<'_>) {
 pub async fn in_sequence(bench: &mut Bench<'_>, crowd: &mut Crowd, buckets: Buckets) {
     let next = crowd.next();
     bench.pods(&next, crowd.ips.clone(), &crowd.there).await;
-    bench.told(&next, MOVES).await;
+    bench.reported(&next, MOVES).await;
     bench.quiet().await;
     buckets.set(bench).await;
     let memory = bench.memory();

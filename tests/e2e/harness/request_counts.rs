@@ -113,15 +113,15 @@ fn reads_on_the_way(audit: &[AuditEvent]) -> Vec<String> {
         ours().filter(move |event| event.is_write() && event.resource == resource)
     };
     let claimed = writes("ips").map(|event| event.received).min();
-    let told = writes("pods").map(|event| event.answered).max();
-    let (Some(claimed), Some(told)) = (claimed, told) else {
+    let reported = writes("pods").map(|event| event.answered).max();
+    let (Some(claimed), Some(reported)) = (claimed, reported) else {
         return Vec::new();
     };
     ours()
         .filter(|event| matches!(event.verb.as_str(), "get" | "list"))
         // Leases and blocks do not belong to the attach: they are read and written independently of it.
         .filter(|event| event.resource != "leases" && event.resource != "ipblocks")
-        .filter(|event| claimed <= event.received && event.received <= told)
+        .filter(|event| claimed <= event.received && event.received <= reported)
         .map(in_words)
         .collect()
 }

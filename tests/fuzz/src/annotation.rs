@@ -3,7 +3,7 @@
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::core::DynamicObject;
-use mooring::admission::Settings;
+use mooring::admission::PluginSettings;
 use mooring::admission::pod::mutate_pod;
 use mooring::api::names::{
     HANDOVER_ANNOTATION, HANDOVER_RUNNING, IP_ANNOTATION, IP_UID_ANNOTATION,
@@ -137,7 +137,7 @@ fn pods(text: &str) {
     let mut asking: Pod = serde_json::from_value(object).unwrap();
     let annotations = asking.metadata.annotations.as_mut().unwrap();
     annotations.remove(HANDOVER_ANNOTATION);
-    let (snapshot, settings) = (snapshot(), Settings::default());
+    let (snapshot, settings) = (snapshot(), PluginSettings::default());
     let meant = snapshot.ip_meant(text).is_some();
     match mutate_pod(&asking, "shop", &snapshot, settings) {
         Ok(allowed) => assert!(meant && !allowed.patch.0.is_empty(), "{text}"),

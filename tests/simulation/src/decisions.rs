@@ -110,11 +110,11 @@ impl Subscriber for Decisions {
     }
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {
-        let mut told = Decided::default();
-        span.record(&mut told);
+        let mut reported = Decided::default();
+        span.record(&mut reported);
         let mut inside = self.lock();
         let id = inside.processes.len() as u64 + 1;
-        inside.processes.insert(id, told.user);
+        inside.processes.insert(id, reported.user);
         Id::from_u64(id)
     }
 

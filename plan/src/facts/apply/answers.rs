@@ -30,7 +30,7 @@ impl Facts {
         let mut affected = Affected::One(name.clone());
         memory.last_write_at = now;
         memory.recorded = recorded(&write, &outcome, begun);
-        let doubt = Doubt::of(&write, &outcome);
+        let possible = PossibleEffect::of(&write, &outcome);
         match (&write, &outcome) {
             (Write::Gate(gate), WriteOutcome::Done(_)) => {
                 memory.gate_written(gate, names(&gate.uid));
@@ -104,18 +104,18 @@ impl Facts {
             }
             failed => memory.not_written(name.as_str(), write, &failed, now),
         }
-        affected.and(self.write_ended(name, &doubt, now))
+        affected.and(self.write_ended(name, &possible, now))
     }
 
     /// What was kept for the write of an IP ends, unless it may have been executed.
-    fn write_ended(&mut self, name: &IpName, doubt: &Doubt, now: Instant) -> Affected {
-        match doubt {
-            Doubt::None => {
+    fn write_ended(&mut self, name: &IpName, possible: &PossibleEffect, now: Instant) -> Affected {
+        match possible {
+            PossibleEffect::None => {
                 let reserved = self.reserve_ended(name);
                 reserved.and(self.claim_write_ended(name, now))
             }
-            Doubt::Written => self.reserve_ended(name),
-            Doubt::Created => Affected::Nothing,
+            PossibleEffect::Written => self.reserve_ended(name),
+            PossibleEffect::Created => Affected::Nothing,
         }
     }
 
@@ -233,7 +233,7 @@ impl Facts {
 }
 
 /// What may be true after a write without an answer.
-enum Doubt {
+enum PossibleEffect {
     /// The outcome is known.
     None,
     /// The object may have been written. The next read of the IP shows it.
@@ -242,7 +242,7 @@ enum Doubt {
     Created,
 }
 
-impl Doubt {
+impl PossibleEffect {
     const fn of(write: &Write, outcome: &WriteOutcome) -> Self {
         match (outcome, write) {
             (WriteOutcome::Unknown, Write::Reserve { .. }) => Self::Created,

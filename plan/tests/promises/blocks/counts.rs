@@ -37,7 +37,7 @@ fn every_reservable_address_is_in_one_state() {
     sim.pod("b").on("n2").asks("coming");
     sim.step_until(|step| matches!(step, Step::Call(_)));
     sim.delete_ip("going");
-    sim.tell(0);
+    sim.deliver(0);
     let counts = by_state(&sim);
     let expected = [
         ("attached", 1),

@@ -91,7 +91,7 @@ fn an_ip_that_is_deleted_meanwhile_keeps_its_reservation() {
 }
 
 #[test]
-fn a_pod_that_waits_is_told_to_check_the_region_and_the_account() {
+fn a_pod_that_waits_gets_the_advice_to_check_the_region_and_the_account() {
     let mut sim = asks_elsewhere(true);
     sim.pod("b").on("n2").asks("spare");
     sim.wait(Duration::from_secs(30));

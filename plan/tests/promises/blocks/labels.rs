@@ -92,7 +92,7 @@ fn before_the_first_inventory_no_label_is_changed() {
         node.labels.insert(LABEL.to_owned(), String::new());
     });
     let cidrs = vec!["203.0.113.0/24".parse().unwrap()];
-    sim.tell(0);
+    sim.deliver(0);
     let now = sim.now;
     let facts = sim.controllers[0].facts_mut();
     facts.apply(

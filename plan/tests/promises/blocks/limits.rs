@@ -29,7 +29,7 @@ fn nodes_of(types: &[&str]) -> Sim {
 }
 
 fn look(sim: &mut Sim) {
-    sim.tell(0);
+    sim.deliver(0);
     let list = sim.ec2.describe(sim.now);
     let done = Fact::InventoryDone(SubnetId::from(SUBNET), list);
     sim.apply(done);

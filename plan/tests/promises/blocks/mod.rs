@@ -5,6 +5,7 @@ mod counts;
 mod elsewhere;
 mod labels;
 mod limits;
+mod orphans;
 mod ownerless;
 mod refused;
 mod status;
@@ -30,7 +31,7 @@ fn name() -> BlockName {
 
 /// The steps and notices of the block now.
 fn look(sim: &mut Sim) -> (Vec<BlockStep>, Vec<Notice>) {
-    sim.tell(0);
+    sim.deliver(0);
     sim.controllers[0].facts().block_steps(&name(), sim.now)
 }
 

@@ -1,4 +1,4 @@
-//! A write of a block that fails is tried again with backoff; one that the API server refuses is told on the block.
+//! A write of a block that fails is tried again with backoff; one that the API server refuses is reported on the block.
 //! Rule: R5.35.
 
 use std::time::Duration;
@@ -50,17 +50,17 @@ fn tries(sim: &mut Sim, forbids: Forbids, seconds: u32) -> usize {
     tried
 }
 
-fn told(sim: &mut Sim) -> Vec<Notice> {
+fn reported(sim: &mut Sim) -> Vec<Notice> {
     let (_, notices) = look(sim);
     let refused = |notice: &Notice| notice.reason == Reason::WriteRefused;
     notices.into_iter().filter(refused).collect()
 }
 
 /// Asserts that `Ready` and one Event name this write, with the text of the first refusal.
-fn expect_told(sim: &mut Sim, ready: bool, words: &str) {
-    let told = told(sim);
-    let [Notice { message, .. }] = &told[..] else {
-        panic!("{told:?}");
+fn expect_reported(sim: &mut Sim, ready: bool, words: &str) {
+    let reported = reported(sim);
+    let [Notice { message, .. }] = &reported[..] else {
+        panic!("{reported:?}");
     };
     let condition = &sim.kube.blocks[&name()].status.conditions["Ready"];
     assert_eq!(condition.status, ready, "{condition:?}");
@@ -75,7 +75,7 @@ fn of_n1(step: &BlockStep) -> bool {
 }
 
 #[test]
-fn a_release_that_is_refused_is_told_until_it_succeeds() {
+fn a_release_that_is_refused_is_reported_until_it_succeeds() {
     let is_release = |step: &BlockStep| matches!(step, BlockStep::Release(_));
     let mut sim = world();
     settle_block(&mut sim);
@@ -97,24 +97,24 @@ fn a_release_that_is_refused_is_told_until_it_succeeds() {
     assert!(reads <= tried + 1, "{reads} reads for {tried} releases");
     assert!(statuses <= 1, "{statuses}");
     let words = "delete IPAddress 203.0.113.77, which belongs to no IP";
-    let told = &sim.kube.blocks[&name()].status.conditions["Ready"];
-    assert!(told.message.contains(words), "{told:?}");
+    let reported = &sim.kube.blocks[&name()].status.conditions["Ready"];
+    assert!(reported.message.contains(words), "{reported:?}");
 }
 
 #[test]
-fn a_label_that_is_refused_is_told_and_tried_again_with_backoff() {
+fn a_label_that_is_refused_is_reported_and_tried_again_with_backoff() {
     let mut sim = world();
     let tried = tries(&mut sim, of_n1, 60);
     assert!((5..=8).contains(&tried), "{tried}");
-    expect_told(&mut sim, true, "add the label of IPBlock block to node n1");
+    expect_reported(&mut sim, true, "add the label of IPBlock block to node n1");
     let tried = tries(&mut sim, of_n1, 300);
     assert!((9..=15).contains(&tried), "{tried}");
-    expect_told(&mut sim, true, "add the label of IPBlock block to node n1");
+    expect_reported(&mut sim, true, "add the label of IPBlock block to node n1");
     // The other node was not held back, and the status was written only once.
     assert!(!sim.kube.nodes[&"n2".into()].labels.is_empty());
     tries(&mut sim, |_| false, 31);
     settle_block(&mut sim);
-    assert_eq!(told(&mut sim), []);
+    assert_eq!(reported(&mut sim), []);
     let ready = &sim.kube.blocks[&name()].status.conditions["Ready"].message;
     assert!(!ready.contains("refuses"), "{ready}");
 }
@@ -133,23 +133,23 @@ fn a_refusal_that_does_not_last_is_forgotten() {
     tries(&mut sim, of_n1, 60);
     // The label is not needed any more.
     sim.remove_node("n1");
-    assert_eq!(told(&mut sim), []);
+    assert_eq!(reported(&mut sim), []);
     sim.kube.blocks.clear();
     sim.kube.bump();
-    sim.tell(0);
+    sim.deliver(0);
     let facts = format!("{:?}", sim.controllers[0].facts());
     assert!(facts.contains("block_failures: {}"), "{facts}");
 }
 
 #[test]
-fn a_write_without_an_answer_is_tried_again_with_backoff_and_not_told() {
+fn a_write_without_an_answer_is_tried_again_with_backoff_and_not_reported() {
     let mut sim = world();
     settle_block(&mut sim);
     sim.change_node("n1", |node| node.labels.clear());
     let label = steps(&mut sim).pop().expect("the label");
     ended(&mut sim, &label, WriteOutcome::Unknown);
     assert_eq!(steps(&mut sim), []);
-    assert_eq!(told(&mut sim), []);
+    assert_eq!(reported(&mut sim), []);
     sim.now = sim.now.plus(Duration::from_secs(1));
     assert_eq!(labels_of(&steps(&mut sim)), [("n1", true)]);
 }
@@ -165,13 +165,13 @@ fn a_write_that_conflicts_does_not_wait() {
 }
 
 #[test]
-fn a_finalizer_that_cannot_be_added_or_removed_is_told() {
+fn a_finalizer_that_cannot_be_added_or_removed_is_reported() {
     let mut sim = world();
     sim.change_block("block", |block| block.finalizer = false);
     let add: Forbids = |step| matches!(step, BlockStep::AddFinalizer { .. });
     let tried = tries(&mut sim, add, 60);
     assert!((5..=8).contains(&tried), "{tried}");
-    expect_told(&mut sim, false, "add the finalizer to IPBlock block");
+    expect_reported(&mut sim, false, "add the finalizer to IPBlock block");
     sim.forbidden = 0;
     tries(&mut sim, |_| false, 31);
     settle_block(&mut sim);
@@ -184,11 +184,11 @@ fn a_finalizer_that_cannot_be_added_or_removed_is_told() {
     sim.change_block("block", |block| block.deleting = true);
     let remove: Forbids = |step| matches!(step, BlockStep::RemoveFinalizer { .. });
     tries(&mut sim, remove, 60);
-    expect_told(&mut sim, false, "remove the finalizer from IPBlock block");
+    expect_reported(&mut sim, false, "remove the finalizer from IPBlock block");
 }
 
 #[test]
-fn a_status_that_is_refused_is_told_as_an_event() {
+fn a_status_that_is_refused_is_reported_as_an_event() {
     let mut sim = world();
     let tried = tries(
         &mut sim,
@@ -196,18 +196,18 @@ fn a_status_that_is_refused_is_told_as_an_event() {
         60,
     );
     assert!((5..=8).contains(&tried), "{tried}");
-    let notice = told(&mut sim).pop().expect("an Event");
+    let notice = reported(&mut sim).pop().expect("an Event");
     assert!(notice.message.contains("write the status of IPBlock block"));
 }
 
 #[test]
-fn a_release_brake_that_cannot_be_removed_is_told() {
+fn a_release_brake_that_cannot_be_removed_is_reported() {
     let mut sim = world();
     settle_block(&mut sim);
     sim.change_block("block", |block| block.release_brake = true);
     let drop: Forbids = |step| matches!(step, BlockStep::DropReleaseBrake { .. });
     tries(&mut sim, drop, 60);
-    expect_told(
+    expect_reported(
         &mut sim,
         true,
         "remove the annotation ip.wgtwo.com/release-brake",
@@ -222,12 +222,12 @@ fn a_write_that_succeeds_ends_its_row_of_refusals() {
     settle_block(&mut sim);
     sim.change_node("n1", |node| node.labels.clear());
     let before = sim.forbidden;
-    sim.tell(0);
+    sim.deliver(0);
     round(&mut sim, of_n1);
     assert_eq!(sim.forbidden, before + 1);
-    let told = told(&mut sim);
+    let reported = reported(&mut sim);
     let text = format!("denied by a policy, request {}.", sim.forbidden);
-    assert!(told[0].message.contains(&text), "{told:?}");
+    assert!(reported[0].message.contains(&text), "{reported:?}");
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn a_block_stays_while_the_status_of_an_ip_names_it_without_a_reservation() {
     sim.kube.bump();
     sim.kube.reservations.clear();
     sim.change_block("block", |block| block.deleting = true);
-    sim.tell(0);
+    sim.deliver(0);
     let steps = steps(&mut sim);
     // Its end begins with the labels.
     let ends = |step: &BlockStep| {

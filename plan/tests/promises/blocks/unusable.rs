@@ -42,7 +42,7 @@ fn inventory_done(sim: &mut Sim) {
 #[test]
 fn an_unknown_subnet_is_reported_with_an_event() {
     let mut sim = Sim::new();
-    sim.tell(0);
+    sim.deliver(0);
     subnet_failed(&mut sim, Outcome::SubnetNotFound);
     // For a subnet that does not exist, EC2 returns an empty list and no error.
     inventory_done(&mut sim);
@@ -73,7 +73,7 @@ fn an_unknown_subnet_is_reported_with_an_event() {
 #[test]
 fn a_block_with_denied_inventories_names_the_missing_permission() {
     let mut sim = Sim::new();
-    sim.tell(0);
+    sim.deliver(0);
     subnet_failed(&mut sim, Outcome::Denied);
     inventory_failed(&mut sim, Outcome::Denied);
     let (said, notices) = ready(&mut sim);
@@ -102,7 +102,7 @@ fn a_block_with_denied_inventories_names_the_missing_permission() {
 fn credentials_that_ec2_does_not_accept_are_not_called_a_missing_permission() {
     for failed in [subnet_failed, inventory_failed] {
         let mut sim = Sim::new();
-        sim.tell(0);
+        sim.deliver(0);
         failed(&mut sim, Outcome::Unauthenticated);
         let (said, notices) = ready(&mut sim);
         assert_eq!((said.status, said.reason), (false, Reason::AccessDenied));
@@ -112,7 +112,7 @@ fn credentials_that_ec2_does_not_accept_are_not_called_a_missing_permission() {
     }
     // The credentials come back, and the permission is missing.
     let mut sim = Sim::new();
-    sim.tell(0);
+    sim.deliver(0);
     inventory_failed(&mut sim, Outcome::Unauthenticated);
     inventory_failed(&mut sim, Outcome::Denied);
     let said = ready(&mut sim).0;

@@ -83,7 +83,7 @@ impl Sim {
         };
         self.now = self.now.plus(Duration::from_millis(1));
         self.controllers[controller].receive(fact, Some(name), begun, self.now);
-        self.tell(controller);
+        self.deliver(controller);
         self.check_after(controller, name, step);
     }
 
@@ -128,8 +128,8 @@ impl Sim {
             .collect();
         let now = self.now;
         for block in names {
-            let told = &mut self.controllers[controller];
-            let effect = told.engine.reconcile_block(&block, now);
+            let reported = &mut self.controllers[controller];
+            let effect = reported.engine.reconcile_block(&block, now);
             let Some(Effect::BlockSteps(_, steps)) = effect else {
                 continue;
             };
@@ -187,9 +187,9 @@ impl Sim {
                 None => Fact::InventoryDone(subnet.clone(), list),
             };
             let completed = Event::Completed(Work::Inventory(subnet.clone()), fact.into());
-            let told = &mut self.controllers[controller];
-            told.event(completed, None, self.now);
-            let due = told.facts().inventory_due(&subnet);
+            let reported = &mut self.controllers[controller];
+            reported.event(completed, None, self.now);
+            let due = reported.facts().inventory_due(&subnet);
             // An inventory that is wanted at a time while this one was in flight follows at once.
             assert!(due > begun, "an inventory is due again at once");
         }

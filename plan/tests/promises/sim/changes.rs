@@ -116,7 +116,7 @@ impl Sim {
 
     pub fn ip(&mut self, name: &str, desired: &str) {
         let desired = objects::desired(address(desired));
-        self.ip_wishing(name, desired);
+        self.ip_asking_for(name, desired);
     }
 
     pub fn ip_of_block(&mut self, name: &str, block: &str) {
@@ -125,10 +125,10 @@ impl Sim {
             allowed_namespaces: Namespaces::All,
             ..DesiredIp::default()
         };
-        self.ip_wishing(name, desired);
+        self.ip_asking_for(name, desired);
     }
 
-    pub fn ip_wishing(&mut self, name: &str, desired: DesiredIp) {
+    pub fn ip_asking_for(&mut self, name: &str, desired: DesiredIp) {
         let uid = self.kube.new_uid("ip");
         let ip = Ip {
             version: self.kube.bump(),
@@ -220,7 +220,7 @@ impl Sim {
     }
 
     /// The node of the pod fails, and the pod is evicted, but no kubelet stops it.
-    pub fn node_dies_under(&mut self, pod: &str, node: &str) {
+    pub fn node_fails_under(&mut self, pod: &str, node: &str) {
         self.node_unreachable(node);
         self.delete_pod(pod);
     }

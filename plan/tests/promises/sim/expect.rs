@@ -18,7 +18,7 @@ fn said(ip: &Ip, reason: Reason) -> bool {
 
 impl Sim {
     /// At rest, the state must match the specs.
-    pub fn expect_the_wish(&self) {
+    pub fn expect_the_goal(&self) {
         let goal = AtRest {
             kube: &self.kube,
             cloud: &self.ec2,
@@ -177,9 +177,9 @@ impl Sim {
     pub fn expect_released(&self, pod: &str) {
         let pod = self.the_pod(pod);
         let gate = pod.gate.as_ref();
-        let told =
+        let reported =
             gate.is_some_and(|gate| gate.status && gate.reason == Reason::NotRequested.as_str());
-        assert!(told, "{gate:?}\n{}", self.story());
+        assert!(reported, "{gate:?}\n{}", self.story());
         assert_eq!((&pod.label, &pod.ip), (&None, &None), "{}", self.story());
     }
 

@@ -194,7 +194,7 @@ impl Sim {
     pub fn lead(&mut self, controller: usize) {
         self.note(format!("[{controller}] leads"));
         self.leader = Some(controller);
-        self.tell(controller);
+        self.deliver(controller);
         self.rules.restarted(controller);
         let now = self.now;
         self.controllers[controller].lead(false, now);
@@ -208,18 +208,18 @@ impl Sim {
     }
 
     /// Applies the pending watch events of a controller.
-    pub fn tell(&mut self, controller: usize) {
+    pub fn deliver(&mut self, controller: usize) {
         for node in self.kube.nodes_with_part() {
             self.kube.program(&node);
             self.kube.report(&node);
         }
-        let told = &mut self.controllers[controller];
+        let reported = &mut self.controllers[controller];
         let kinds: BTreeSet<Kind> = Kind::ALL
             .into_iter()
-            .filter(|kind| !told.stuck.contains(kind))
+            .filter(|kind| !reported.stuck.contains(kind))
             .collect();
-        for fact in told.shown.events(&self.kube, &kinds, false) {
-            told.receive(fact, None, self.now, self.now);
+        for fact in reported.shown.events(&self.kube, &kinds, false) {
+            reported.receive(fact, None, self.now, self.now);
         }
     }
 
@@ -232,23 +232,23 @@ impl Sim {
     /// Restarts the watches of a controller: deletions in between have no event.
     pub fn relist(&mut self, controller: usize) {
         self.note("relist");
-        let told = &mut self.controllers[controller];
+        let reported = &mut self.controllers[controller];
         let kinds = Kind::ALL.into_iter().collect();
-        for fact in told.shown.events(&self.kube, &kinds, true) {
-            told.receive(fact, None, self.now, self.now);
+        for fact in reported.shown.events(&self.kube, &kinds, true) {
+            reported.receive(fact, None, self.now, self.now);
         }
     }
 
     /// The last steps, for the message of a failed test.
     pub fn story(&self) -> String {
-        let told: Vec<&str> = self
+        let reported: Vec<&str> = self
             .trace
             .iter()
             .map(String::as_str)
             .filter(|line| !line.contains("Read(ReplicaSets"))
             .collect();
-        let from = told.len().saturating_sub(80);
-        let mut story = told[from..].join("\n");
+        let from = reported.len().saturating_sub(80);
+        let mut story = reported[from..].join("\n");
         for ip in self.kube.ips.values() {
             story.push_str(&format!("\n{ip:#?}"));
         }

@@ -32,7 +32,7 @@ impl Sim {
             let facts = self.controllers[controller].facts();
             let notices = facts.node_refusals(&name, &step, self.now);
             self.rules.record(&notices);
-            self.tell(controller);
+            self.deliver(controller);
         }
         let (steps, again) = self.controllers[controller].facts().node_steps(self.now);
         if steps.is_empty() {

@@ -14,7 +14,7 @@ const QUIET: Duration = INTERVAL.saturating_mul(5);
 impl Sim {
     /// Does one step of a controller. `Err`: there is none; when to try again.
     pub fn step(&mut self, controller: usize) -> Result<Step, Option<Instant>> {
-        self.tell(controller);
+        self.deliver(controller);
         self.block_steps(controller);
         let nodes_again = self.node_steps(controller);
         let names = self.controllers[controller].names();
@@ -144,7 +144,7 @@ impl Sim {
 
     /// The next step of a controller, without executing it: the controller is paused there.
     pub fn in_hand(&mut self, controller: usize) -> Option<(IpName, Step)> {
-        self.tell(controller);
+        self.deliver(controller);
         self.block_steps(controller);
         let facts = self.controllers[controller].facts();
         let mut names = self.controllers[controller].names().into_iter();

@@ -144,7 +144,7 @@ fn a_node_is_read() {
 }
 
 #[test]
-fn the_taint_of_fast_failover_is_told_from_that_of_a_person() {
+fn the_taint_of_fast_failover_is_distinguished_from_that_of_a_person() {
     let tainted = |value: &str, effect: &str| {
         let taint =
             json!({"key": "node.kubernetes.io/out-of-service", "value": value, "effect": effect});

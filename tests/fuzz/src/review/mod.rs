@@ -13,7 +13,7 @@ use http_body_util::BodyExt as _;
 use json_patch::Patch;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
-use mooring::admission::{PATHS, Settings, Webhook, router};
+use mooring::admission::{PATHS, PluginSettings, Webhook, router};
 use mooring::api::names::{IP_ANNOTATION, IP_LABEL, IP_UID_ANNOTATION};
 use mooring::metrics::Metrics;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ thread_local! {
     static ROUTERS: [Router; 2] = [false, true].map(|stale| {
         router(Webhook {
             source: Cluster { stale },
-            settings: Settings::default(),
+            settings: PluginSettings::default(),
             authorize_use: Some(Arc::default()),
             metrics: Metrics::new(),
         })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
 use mooring::admission::pod::mutate_pod;
-use mooring::admission::{KnownIp, Settings, Snapshot};
+use mooring::admission::{KnownIp, PluginSettings, Snapshot};
 use mooring::api::{Ip, IpBlock};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -92,7 +92,7 @@ impl Cluster {
         let ips = self.read::<Ip>("ips");
         let ips = ips.iter().map(|ip| Arc::new(KnownIp::from(&**ip)));
         let snapshot = Snapshot::new(ips.collect(), self.read::<IpBlock>("ipblocks"));
-        let allowed = mutate_pod(&pod, &namespace, &snapshot, Settings::default())
+        let allowed = mutate_pod(&pod, &namespace, &snapshot, PluginSettings::default())
             .map_err(|denial| denial.to_string())?;
         json_patch::patch(&mut manifest, &allowed.patch.0).map_err(|error| error.to_string())?;
         self.create("pods", manifest)

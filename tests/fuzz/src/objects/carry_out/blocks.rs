@@ -14,14 +14,14 @@ impl Play {
     pub(super) fn block_step(&mut self, name: &BlockName, step: BlockStep) {
         match step {
             BlockStep::ReadSubnet(id) => {
-                self.tell(Fact::SubnetRead(
+                self.deliver(Fact::SubnetRead(
                     id,
                     Subnet::untagged(vec!["203.0.113.0/24".parse().unwrap()]),
                 ));
             }
             BlockStep::ReadLimits(types) => {
                 let limits = types.into_iter().map(|kind| (kind, 3)).collect();
-                self.tell(Fact::LimitsRead(limits));
+                self.deliver(Fact::LimitsRead(limits));
             }
             BlockStep::Label { node, present: on } => {
                 let Some(node) = self.cluster.nodes.get_mut(&node) else {
@@ -33,15 +33,15 @@ impl Play {
                     node.labels.remove(&name.node_label());
                 }
                 let node = node.clone();
-                self.tell(Fact::Node(node));
+                self.deliver(Fact::Node(node));
             }
             BlockStep::ReadIp(of) => {
                 let fact = self.read(&of.clone(), Read::Ip(of));
-                self.tell(fact);
+                self.deliver(fact);
             }
             BlockStep::Release(reservation) => {
                 self.cluster.reservations.remove(&reservation.address);
-                self.tell(Fact::ReservationGone(reservation.address));
+                self.deliver(Fact::ReservationGone(reservation.address));
             }
             BlockStep::AddFinalizer { .. }
             | BlockStep::RemoveFinalizer { .. }
@@ -63,7 +63,7 @@ impl Play {
                 let block = read::block(object).unwrap();
                 assert!(block.deleting, "{block:?}");
                 self.cluster.blocks.remove(name);
-                return self.tell(Fact::BlockGone(name.clone()));
+                return self.deliver(Fact::BlockGone(name.clone()));
             }
             BlockStep::DropReleaseBrake { .. } => {
                 let annotations = object.metadata.annotations.as_mut().unwrap();
@@ -79,6 +79,6 @@ impl Play {
             _ => {}
         }
         let fact = self.cluster.block_fact(name);
-        self.tell(fact.unwrap());
+        self.deliver(fact.unwrap());
     }
 }

@@ -53,8 +53,8 @@ impl Play {
                     .filter(|interface| interface.subnet == subnet)
                     .cloned()
                     .collect();
-                self.tell(Fact::InventoryBegun(subnet.clone()));
-                self.tell(Fact::InventoryDone(subnet, list));
+                self.deliver(Fact::InventoryBegun(subnet.clone()));
+                self.deliver(Fact::InventoryDone(subnet, list));
             }
         }
         for name in self.facts.block_names().cloned().collect::<Vec<_>>() {
@@ -74,12 +74,12 @@ impl Play {
                     Step::Write(write) => self.write(&name, write),
                     Step::Call(call) => self.call(&name, call),
                 };
-                self.tell(fact);
+                self.deliver(fact);
             }
         }
     }
 
-    fn tell(&mut self, fact: Fact) {
+    fn deliver(&mut self, fact: Fact) {
         self.facts.apply(fact, self.now, self.now);
     }
 

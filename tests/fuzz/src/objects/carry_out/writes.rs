@@ -150,7 +150,7 @@ impl Play {
         Some(WriteOutcome::Done(match self.cluster.ip_fact(name)? {
             Fact::Ip(ip) => Some(Written::Ip(ip)),
             unreadable => {
-                self.tell(unreadable);
+                self.deliver(unreadable);
                 None
             }
         }))
