@@ -3,6 +3,7 @@
 //! Rules: R3.7, R5.35.
 
 mod counts;
+mod deletion;
 mod finding;
 mod ownerless;
 mod ready;

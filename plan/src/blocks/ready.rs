@@ -2,46 +2,18 @@
 //! Rules: R3.6, R3.10, R5.35.
 
 use alloc::format;
-use alloc::string::{String, ToString as _};
-use alloc::vec::Vec;
+use alloc::string::String;
 
 use super::finding::Finding;
 use crate::address::overlap;
 use crate::block::{CHECK_ACCOUNT, CREATE_AGAIN};
 use crate::decide::not_permitted;
 use crate::facts::{Facts, SubnetFacts};
-use crate::names::listed;
-use crate::objects::{Block, BlockSpec, Ip, Node, READY};
+use crate::objects::{Block, BlockSpec, Node, READY};
 use crate::outcome::{Action, Outcome};
 use crate::reason::Reason;
 
 impl Facts {
-    /// What a block that is being deleted waits for, and what to do. None: it is not being deleted.
-    pub(super) fn deletion(&self, block: &Block, spec: &BlockSpec, ips: &[&Ip]) -> Option<String> {
-        if !block.deleting {
-            return None;
-        }
-        let of_ip = |address| ips.iter().any(|ip| ip.addresses().any(|it| it == address));
-        let within = self.reservations.within(spec.range.cidr());
-        let without_ip = within.filter(|it| it.managed && !of_ip(it.address));
-        let ips = ips.iter().map(|ip| format!("IP {}", ip.name));
-        let left: Vec<String> = ips
-            .chain(without_ip.map(|it| format!("IPAddress {}", it.address)))
-            .collect();
-        let waits = if left.is_empty() {
-            "It waits for the finalizers of others".to_string()
-        } else {
-            format!(
-                "It waits until these are gone: {}. Delete the IPs that are not being deleted. The conditions of the \
-                 others say what they wait for",
-                listed(left)
-            )
-        };
-        Some(format!(
-            "the block is being deleted, and no further address of it is reserved. {waits}"
-        ))
-    }
-
     /// What to do if EC2 does not permit to ask for the limits of these nodes' interfaces.
     pub(super) fn limits_not_permitted(&self, carriers: &[(&Node, bool)]) -> Option<String> {
         let nodes = carriers.iter();
@@ -57,9 +29,10 @@ impl Facts {
     }
 }
 
-/// True if addresses of the block can be reserved.
+/// True if pods can be scheduled for the addresses of the block. A block that is being deleted serves the IPs that it has.
+/// When its finalizer is gone, its labels were removed: no other step would remove one that is added then.
 pub(super) fn is_ready(block: &Block, spec: &BlockSpec, subnet: Option<&SubnetFacts>) -> bool {
-    ready(block, spec, subnet, None, &[]).on
+    (!block.deleting || block.finalizer) && ready(block, spec, subnet, None, &[]).on
 }
 
 /// The condition `Ready`: true if addresses of the block can be reserved. Otherwise its message says what to do.

@@ -65,7 +65,9 @@ pub(super) async fn serve_at_most(
         };
         match accepted {
             Ok((stream, client)) => {
-                let Some(slot) = limit.take(client.ip()) else {
+                // On a socket of both families an IPv4 address is mapped to IPv6.
+                let client = client.ip().to_canonical();
+                let Some(slot) = limit.take(client) else {
                     tracing::warn!(%client, "a connection to the webhook was refused: all others have an open request");
                     continue;
                 };

@@ -159,8 +159,9 @@ fn a_block_is_deleted_only_when_empty_and_without_labels() {
     assert!(sim.kube.blocks[&name()].finalizer, "an IP lies in it");
     let waits = &sim.kube.blocks[&name()].status.conditions["Ready"];
     assert_eq!((waits.status, waits.reason), (false, Reason::Waiting));
-    let left = "It waits until these are gone: IP partner, IP spare.";
+    let left = "not being deleted: delete them: partner, spare";
     assert!(waits.message.contains(left), "{waits:?}");
+    assert!(!waits.message.contains("IPAddress"), "{waits:?}");
     sim.remove_pod("a");
     sim.delete_ip("partner");
     sim.delete_ip("spare");
@@ -174,6 +175,28 @@ fn a_block_is_deleted_only_when_empty_and_without_labels() {
     }
     let version = sim.kube.blocks[&name()].version;
     assert_eq!(steps(&mut sim), [BlockStep::RemoveFinalizer { version }]);
+}
+
+#[test]
+fn a_block_with_ips_still_labels_a_new_node_while_it_is_being_deleted() {
+    let mut sim = world();
+    settle_block(&mut sim);
+    sim.change_block("block", |block| block.deleting = true);
+    settle_block(&mut sim);
+    sim.change_node("n1", |node| node.labels.clear());
+    assert_eq!(labels_of(&steps(&mut sim)), [("n1", true)]);
+}
+
+#[test]
+fn a_deletion_names_first_the_ips_that_a_person_must_delete() {
+    let mut sim = world();
+    settle_block(&mut sim);
+    sim.change_block("block", |block| block.deleting = true);
+    sim.delete_ip("partner");
+    sim.deliver(0);
+    let waits = condition(&mut sim, "Ready").message;
+    let both = "delete them: spare. It waits for these IPs, whose conditions say what they wait for: partner";
+    assert!(waits.contains(both), "{waits}");
 }
 
 #[test]
@@ -192,12 +215,12 @@ fn a_foreign_finalizer_is_not_awaited() {
         )
     };
     assert!(!steps(&mut sim).iter().any(finalizers));
+    let unlabelled = "no step would remove a label";
+    assert_eq!(labels_of(&steps(&mut sim)), [], "{unlabelled}");
     let waits = &status(&mut sim).conditions["Ready"];
     assert!(!waits.status, "{waits:?}");
-    assert!(
-        waits.message.contains("the finalizers of others"),
-        "{waits:?}"
-    );
+    let others = "It waits for finalizers of others";
+    assert!(waits.message.contains(others), "{waits:?}");
 }
 
 #[test]

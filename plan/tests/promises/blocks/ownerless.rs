@@ -59,7 +59,9 @@ fn a_block_is_not_gone_before_its_last_reservation() {
     let block = BlockName::from("block");
     assert!(sim.kube.blocks[&block].finalizer, "{}", sim.story());
     let waits = &sim.kube.blocks[&block].status.conditions["Ready"].message;
-    assert!(waits.contains("are gone: IPAddress 203.0.113."), "{waits}");
+    let left = "It waits for these IPAddress objects: 203.0.113.";
+    assert!(waits.contains(left), "{waits}");
+    assert!(!waits.contains("delete them"), "{waits}");
     in_time(&mut sim);
     assert!(!reserved(&sim), "{}", sim.story());
     assert!(!sim.kube.blocks[&block].finalizer, "{}", sim.story());
