@@ -24,11 +24,8 @@ impl Facts {
             .filter(|it| it.managed && it.parent.as_ref().is_none_or(|ip| !names.contains(ip)))
             .map(|it| format!("{} ({})", it.address, it.parent_text))
             .collect();
-        let mut message =
-            "the block is being deleted, and no further address of it is reserved".to_string();
-        let mut waits = false;
         // What a person must do comes first.
-        for (what, names) in [
+        let mut left: Vec<String> = [
             (
                 "These IPs of it are not being deleted: delete them",
                 named(&staying),
@@ -38,16 +35,18 @@ impl Facts {
                 named(&leaving),
             ),
             ("It waits for these IPAddress objects", others),
-        ] {
-            if !names.is_empty() {
-                waits = true;
-                message = format!("{message}. {what}: {}", listed(names));
-            }
+        ]
+        .into_iter()
+        .filter(|(_, names)| !names.is_empty())
+        .map(|(what, names)| format!("{what}: {}", listed(names)))
+        .collect();
+        if left.is_empty() {
+            left.push("It waits for finalizers of others".to_string());
         }
-        if !waits {
-            message = format!("{message}. It waits for finalizers of others");
-        }
-        Some(message)
+        Some(format!(
+            "the block is being deleted, and no further address of it is reserved. {}",
+            left.join(". ")
+        ))
     }
 }
 
