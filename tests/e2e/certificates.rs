@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use mooring_cluster::{CertManager, Mooring, MooringOptions, repository};
+use mooring_cluster::{CertManager, Mooring, MooringOptions, NAMESPACE, repository};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use serde::Deserialize as _;
@@ -17,7 +17,6 @@ use crate::self_managed::ask_on;
 
 scenes![alone a_cert_manager_certificate_is_served_trusted_and_renewed];
 
-const NAMESPACE: &str = "mooring-system";
 const SERVICE: &str = "mooring-webhook.mooring-system.svc";
 /// cert-manager needs some time, and Mooring reads its files every 30 s.
 const A_WHILE: Duration = Duration::from_secs(90);

@@ -4,14 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use mooring_cluster::{AuditEvent, Fault, Mooring, MooringOptions};
+use mooring_cluster::{AuditEvent, Fault, Mooring, MooringOptions, NAMESPACE};
 use serde_json::json;
 
 use crate::harness::expectations::{GATE, condition};
 use crate::harness::objects::on;
 use crate::harness::scene::{Ip, SOON, Scene};
-
-const NAMESPACE: &str = "mooring-system";
 
 scenes![
     alone when_the_leader_is_killed_the_other_replica_takes_over,
@@ -96,13 +94,13 @@ async fn on_sigterm_the_lease_is_released(scene: &Scene) {
     let node = scene.node("a").await;
     let block = scene.block().await;
     scene.expect_labelled(&node.name, &block).await;
-    let reported = Instant::now();
+    let signalled = Instant::now();
     replica.process().signal("TERM");
     expect_given_back(scene).await;
     // A successor waits for this time. The documented limit is 2 s on an otherwise idle machine.
     println!(
         "an idle leader released the lease after {:?}",
-        reported.elapsed()
+        signalled.elapsed()
     );
     let ended = replica.process().end(SOON).await;
     assert!(ended.success(), "{ended}");
@@ -128,7 +126,7 @@ async fn on_sigterm_with_a_call_in_flight_the_lease_is_released_after_the_call(s
             held.iter().any(|call| call.fault == fault.0)
         })
         .await;
-    let reported = Instant::now();
+    let signalled = Instant::now();
     first.process().signal("TERM");
     // The call can take 5 s. Until it has ended, no other replica may lead.
     let call = Duration::from_secs(3);
@@ -140,7 +138,7 @@ async fn on_sigterm_with_a_call_in_flight_the_lease_is_released_after_the_call(s
     expect_given_back(scene).await;
     println!(
         "a leader with a call in flight released the lease after {:?}",
-        reported.elapsed()
+        signalled.elapsed()
     );
     let ended = first.process().end(SOON).await;
     assert!(ended.success(), "{ended}");

@@ -203,8 +203,8 @@ async fn a_similar_annotation_is_refused_and_its_owner_sees_why(scene: &Scene) {
     scene
         .eventually("the ReplicaSet's Events say why", SOON, async || {
             let shown = scene.kubectl("describe rs").await.success();
-            let reported = "annotation ip.wgtwo.com/IP is not known: did you mean ip.wgtwo.com/ip?";
-            if shown.contains(reported) {
+            let reason = "annotation ip.wgtwo.com/IP is not known: did you mean ip.wgtwo.com/ip?";
+            if shown.contains(reason) {
                 Ok(())
             } else {
                 Err(shown)

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use mooring_cluster::{Mooring, MooringOptions};
+use mooring_cluster::{Mooring, MooringOptions, NAMESPACE};
 use serde_json::{Value, json};
 
 use crate::certificates::{kustomized, trust_ca};
@@ -14,7 +14,6 @@ use crate::harness::scene::Scene;
 
 scenes![apart no_admission_fails_while_the_replicas_are_restarted_in_turn];
 
-const NAMESPACE: &str = "mooring-system";
 /// The number of restarts; `make verify` sets a higher one.
 const RESTARTS: usize = 4;
 /// The time for which a replica still answers after SIGTERM. It is shorter than in `config/default`.

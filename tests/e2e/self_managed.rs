@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::Secret;
 use kube::Api;
-use mooring_cluster::{Mooring, MooringOptions};
+use mooring_cluster::{Mooring, MooringOptions, NAMESPACE};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use serde_json::{Value, json};
@@ -25,7 +25,6 @@ scenes![
     alone an_unusable_or_deleted_secret_is_replaced_and_no_review_is_refused,
 ];
 
-const NAMESPACE: &str = "mooring-system";
 const SECRET: &str = "mooring-webhook-certificate";
 const A_WHILE: Duration = Duration::from_mins(1);
 /// The number of renewals to wait for; `make verify` sets a higher one.

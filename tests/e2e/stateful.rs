@@ -71,8 +71,8 @@ async fn fail_node_of_pod(scene: &Scene, here: &Node) {
     scene
         .eventually("the pod is being deleted", AFTER_NODE_DEATH, async || {
             let pod = scene.get("Pod", "db-0").await.ok_or("no pod")?;
-            let reported = pod["metadata"]["deletionTimestamp"].is_string();
-            if reported {
+            let is_deleted = pod["metadata"]["deletionTimestamp"].is_string();
+            if is_deleted {
                 Ok(())
             } else {
                 Err(pod["status"].to_string())

@@ -175,7 +175,7 @@ fn a_deletion_affects_only_related_ips() {
     assert_eq!(sim.apply(Fact::ReservationGone(gone)), partner());
     assert_eq!(sim.apply(Fact::ReservationGone(gone)), Affected::Nothing);
     assert_eq!(
-        sim.apply(Fact::NodeGone("nobody".into())),
+        sim.apply(Fact::NodeGone("unknown".into())),
         Affected::Nothing
     );
     assert_eq!(sim.apply(Fact::NodeGone("n2".into())), several(&[]));

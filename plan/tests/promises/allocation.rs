@@ -154,8 +154,7 @@ fn begun() -> Sim {
 }
 
 fn deliver_fact(sim: &mut Sim, fact: Fact) -> bool {
-    let now = sim.now;
-    match sim.controllers[0].facts_mut().apply(fact, now, now) {
+    match sim.apply(fact) {
         Affected::Nothing => false,
         Affected::One(ip) => ip == "other".into(),
         Affected::Several(ips) => ips.contains(&IpName::from("other")),

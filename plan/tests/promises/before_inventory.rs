@@ -1,4 +1,4 @@
-//! Before an inventory shows the interfaces of a subnet, no pod is reported that its node has none.
+//! Before an inventory shows the interfaces of a subnet, no pod gets the reason that its node has none.
 //! Rules: R1.11, R3.6.
 
 use std::time::Duration;

@@ -325,14 +325,14 @@ fn after_a_restore_objects_with_lower_versions_are_accepted() {
     let now = sim.now;
     let facts = sim.controllers[0].facts_mut();
     for (kind, fact) in shown(ResourceVersion(1)) {
-        let reported = facts.apply(fact, now, now);
-        assert_eq!(reported, Affected::Nothing, "an earlier {kind:?}");
+        let affected = facts.apply(fact, now, now);
+        assert_eq!(affected, Affected::Nothing, "an earlier {kind:?}");
     }
     for (kind, fact) in shown(ResourceVersion(2)) {
         facts.apply(Fact::Restored(kind), now, now);
-        let reported = facts.apply(fact, now, now);
+        let affected = facts.apply(fact, now, now);
         assert_eq!(
-            reported,
+            affected,
             Affected::One("ip0".into()),
             "a {kind:?} of a backup"
         );

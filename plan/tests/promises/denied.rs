@@ -100,10 +100,7 @@ fn an_attach_waits_and_the_condition_names_the_action() {
 fn a_denied_rollout_keeps_the_holder_and_backs_off() {
     for reassign in [false, true] {
         let mut sim = attached();
-        if reassign {
-            sim.allow_reassignment("partner");
-            sim.settle();
-        }
+        sim.settle_reassignment(reassign);
         let from = sim.now;
         sim.next_revision("b", "n2", 2);
         half_an_hour_without_permissions(&mut sim);
@@ -218,10 +215,7 @@ fn a_denied_describe_of_a_subnet_is_repeated_within_two_seconds() {
 fn a_move_with_a_denied_assign_returns_the_address() {
     for reassign in [false, true] {
         let mut sim = attached();
-        if reassign {
-            sim.allow_reassignment("partner");
-            sim.settle();
-        }
+        sim.settle_reassignment(reassign);
         sim.next_revision("b", "n2", 2);
         sim.ec2.faults.push_back(Fault::Denied);
         sim.wait(Duration::from_secs(20));

@@ -77,10 +77,7 @@ fn a_new_leader_knows_the_pod_that_was_denied_last() {
 fn the_claim_does_not_go_back_to_a_pod_on_a_lost_node() {
     for reassign in [false, true] {
         let mut sim = Sim::attached_by_deployment(&["n1", "n2"]);
-        if reassign {
-            sim.allow_reassignment("partner");
-            sim.settle();
-        }
+        sim.settle_reassignment(reassign);
         sim.ec2.default_fault = Some(|_| Fault::Denied);
         sim.taken.clear();
         for pod in ["b", "c"] {

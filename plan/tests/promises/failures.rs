@@ -9,17 +9,12 @@ use mooring_plan::step::Step;
 
 use crate::sim::{Fault, Sim};
 
-pub fn world() -> Sim {
+fn world() -> Sim {
     Sim::reserved(&["n1", "n2", "n3"])
 }
 
-pub fn attached() -> Sim {
-    let mut sim = world();
-    sim.next_revision("a", "n1", 1);
-    sim.settle();
-    sim.expect_attached("partner", "a");
-    sim.count_from_here();
-    sim
+fn attached() -> Sim {
+    Sim::attached_and_ready(&["n1", "n2", "n3"])
 }
 
 #[test]

@@ -6,17 +6,15 @@ use std::time::Duration;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{Step, Write};
 
-use crate::failures::{attached, world};
-use crate::sim::Fault;
+use crate::sim::{Fault, Sim};
+
+const NODES: [&str; 3] = ["n1", "n2", "n3"];
 
 #[test]
 fn a_target_that_is_unexpectedly_full_returns_the_claim() {
     for reassign in [false, true] {
-        let mut sim = attached();
-        if reassign {
-            sim.allow_reassignment("partner");
-            sim.settle();
-        }
+        let mut sim = Sim::attached_and_ready(&NODES);
+        sim.settle_reassignment(reassign);
         sim.next_revision("b", "n2", 2);
         // Other programs fill the ENI faster than inventories show.
         sim.ec2
@@ -45,7 +43,7 @@ fn a_target_that_is_unexpectedly_full_returns_the_claim() {
 
 #[test]
 fn without_a_former_holder_a_refused_target_frees_the_address() {
-    let mut sim = world();
+    let mut sim = Sim::reserved(&NODES);
     sim.ec2.faults.push_back(Fault::NoRoom);
     sim.pod("a").on("n1");
     sim.wait(Duration::from_secs(3));
@@ -65,7 +63,7 @@ fn without_a_former_holder_a_refused_target_frees_the_address() {
 
 #[test]
 fn a_full_interface_is_not_claimed_and_the_holder_keeps_the_address() {
-    let mut sim = attached();
+    let mut sim = Sim::attached_and_ready(&NODES);
     sim.interface("eni-x", "nx");
     for last in 100..109 {
         sim.found_on(&format!("203.0.113.{last}"), Some("eni-n2"));
@@ -85,7 +83,7 @@ fn a_full_interface_is_not_claimed_and_the_holder_keeps_the_address() {
 
 #[test]
 fn an_interface_that_ec2_calls_full_although_its_limit_is_unknown_is_reported_as_full() {
-    let mut sim = attached();
+    let mut sim = Sim::attached_and_ready(&NODES);
     for last in 100..109 {
         sim.found_on(&format!("203.0.113.{last}"), Some("eni-n2"));
     }
@@ -103,7 +101,7 @@ fn an_interface_that_ec2_calls_full_although_its_limit_is_unknown_is_reported_as
 
 #[test]
 fn a_move_on_the_same_full_interface_works() {
-    let mut sim = attached();
+    let mut sim = Sim::attached_and_ready(&NODES);
     for last in 100..108 {
         sim.found_on(&format!("203.0.113.{last}"), Some("eni-n1"));
     }
@@ -117,7 +115,7 @@ fn a_move_on_the_same_full_interface_works() {
 
 #[test]
 fn a_deleted_interface_returns_the_claim() {
-    let mut sim = attached();
+    let mut sim = Sim::attached_and_ready(&NODES);
     sim.next_revision("b", "n2", 2);
     sim.step_until(|step| matches!(step, Step::Call(_)));
     sim.ec2.delete_interface(&crate::sim::interface_of("n2"));
@@ -128,11 +126,8 @@ fn a_deleted_interface_returns_the_claim() {
 #[test]
 fn a_replaced_machine_returns_the_claim() {
     for reassign in [false, true] {
-        let mut sim = attached();
-        if reassign {
-            sim.allow_reassignment("partner");
-            sim.settle();
-        }
+        let mut sim = Sim::attached_and_ready(&NODES);
+        sim.settle_reassignment(reassign);
         sim.next_revision("b", "n2", 2);
         sim.step_until(|step| matches!(step, Step::Write(Write::Status { .. })));
         sim.change_node("n2", |node| node.instance = Some("i-other".into()));

@@ -40,8 +40,7 @@ fn just_recorded() -> Sim {
 
 fn deliver_fact(sim: &mut Sim, fact: Fact) {
     sim.now = sim.now.plus(Duration::from_millis(1));
-    let now = sim.now;
-    sim.controllers[0].facts_mut().apply(fact, now, now);
+    sim.apply(fact);
 }
 
 fn next(sim: &Sim) -> Option<Step> {

@@ -164,17 +164,10 @@ fn a_block_stays_ready_until_ec2_was_asked_in_vain() {
             _ => false,
         })
     };
-    let reported = |sim: &mut Sim, fact: Fact| {
-        let now = sim.now;
-        sim.controllers[0].facts_mut().apply(fact, now, now);
-    };
     assert!(!waits(&sim));
     let subnet = crate::sim::SUBNET;
-    reported(&mut sim, Fact::InventoryBegun(subnet.into()));
+    sim.apply(Fact::InventoryBegun(subnet.into()));
     assert!(!waits(&sim), "asked");
-    reported(
-        &mut sim,
-        Fact::InventoryFailed(subnet.into(), Outcome::Unknown),
-    );
+    sim.apply(Fact::InventoryFailed(subnet.into(), Outcome::Unknown));
     assert!(waits(&sim), "asked in vain");
 }

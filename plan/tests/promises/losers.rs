@@ -12,12 +12,7 @@ use crate::sim::{Fault, Sim, interface_of};
 
 /// Pod "a" of the first revision has the address on n1; there are n2 and n3.
 fn attached() -> Sim {
-    let mut sim = Sim::reserved(&["n1", "n2", "n3"]);
-    sim.next_revision("a", "n1", 1);
-    sim.settle();
-    sim.expect_attached("partner", "a");
-    sim.count_from_here();
-    sim
+    Sim::attached_and_ready(&["n1", "n2", "n3"])
 }
 
 fn is_claim(step: &Step) -> bool {

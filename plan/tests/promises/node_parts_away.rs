@@ -1,4 +1,4 @@
-//! A node part that does not report any more is reported where addresses are attached, and nothing else follows.
+//! A node part that has stopped is reported where addresses are attached, and nothing else follows.
 //! Rule: R4.46.
 
 use std::time::Duration;

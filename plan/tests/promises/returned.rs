@@ -103,13 +103,13 @@ fn nothing_is_reserved_before_the_subnet_and_its_interfaces_are_known() {
     let listed = Fact::InventoryDone(subnet, Vec::new());
     let ip = sim.the_ip("partner").clone();
     let reserves = |facts: &[&Fact]| {
-        let mut reported = sim.controllers[0].facts().clone();
+        let mut facts_with = sim.controllers[0].facts().clone();
         let read = Fact::IpRead(ip.name.clone(), Some(ip.clone()));
-        reported.apply(read, now, now);
+        facts_with.apply(read, now, now);
         for fact in facts {
-            reported.apply((*fact).clone(), now, now);
+            facts_with.apply((*fact).clone(), now, now);
         }
-        let step = reported.decide(&IpName::from("partner"), now).step;
+        let step = facts_with.decide(&IpName::from("partner"), now).step;
         matches!(step, Some(Step::Write(Write::Reserve { .. })))
     };
     assert!(!reserves(&[&known]), "no inventory");

@@ -1,5 +1,5 @@
-//! A user who names the wrong interface in `take-from` is reported, once for each annotation. A user who names the right
-//! one is not.
+//! A `take-from` that names the wrong interface is reported, once for each annotation. One that names the right interface
+//! is not.
 //! Rules: R4.26, R8.18.
 
 use std::time::Duration;

@@ -62,7 +62,7 @@ pub struct Cluster {
 }
 
 /// The namespace of Mooring.
-pub(crate) const NAMESPACE: &str = "mooring-system";
+pub const NAMESPACE: &str = "mooring-system";
 
 impl Cluster {
     /// Starts a cluster. It is ready after about five seconds.

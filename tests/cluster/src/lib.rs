@@ -65,7 +65,7 @@ mod webhooks;
 
 pub use audit::AuditEvent;
 pub use cert_manager::CertManager;
-pub use cluster::{Cluster, ClusterOptions};
+pub use cluster::{Cluster, ClusterOptions, NAMESPACE};
 pub use ec2::{
     Calls, Ec2, EmulatorState, Fault, FaultId, HeldCall, Instance, Interface, Mutation, REGION,
 };

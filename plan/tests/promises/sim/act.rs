@@ -128,8 +128,8 @@ impl Sim {
             .collect();
         let now = self.now;
         for block in names {
-            let reported = &mut self.controllers[controller];
-            let effect = reported.engine.reconcile_block(&block, now);
+            let receiver = &mut self.controllers[controller];
+            let effect = receiver.engine.reconcile_block(&block, now);
             let Some(Effect::BlockSteps(_, steps)) = effect else {
                 continue;
             };
@@ -187,9 +187,9 @@ impl Sim {
                 None => Fact::InventoryDone(subnet.clone(), list),
             };
             let completed = Event::Completed(Work::Inventory(subnet.clone()), fact.into());
-            let reported = &mut self.controllers[controller];
-            reported.event(completed, None, self.now);
-            let due = reported.facts().inventory_due(&subnet);
+            let receiver = &mut self.controllers[controller];
+            receiver.event(completed, None, self.now);
+            let due = receiver.facts().inventory_due(&subnet);
             // An inventory that is wanted at a time while this one was in flight follows at once.
             assert!(due > begun, "an inventory is due again at once");
         }

@@ -52,6 +52,16 @@ impl Sim {
         sim
     }
 
+    /// The same, and the containers of "a" are ready.
+    pub fn attached_and_ready(nodes: &[&str]) -> Self {
+        let mut sim = Self::reserved(nodes);
+        sim.next_revision("a", nodes[0], 1);
+        sim.settle();
+        sim.expect_attached("partner", "a");
+        sim.count_from_here();
+        sim
+    }
+
     /// Adds a ready pod of this revision of the Deployment "dep".
     pub fn next_revision(&mut self, pod: &str, node: &str, revision: u64) {
         let set = format!("rs{revision}");
@@ -169,6 +179,14 @@ impl Sim {
     /// `spec.reassign: true`.
     pub fn allow_reassignment(&mut self, name: &str) {
         self.change_spec(name, |desired| desired.reassign = Reassign::Allow);
+    }
+
+    /// With `reassign` the IP "partner" allows reassignment, and the controllers know it.
+    pub fn settle_reassignment(&mut self, reassign: bool) {
+        if reassign {
+            self.allow_reassignment("partner");
+            self.settle();
+        }
     }
 
     pub fn delete_ip(&mut self, name: &str) {

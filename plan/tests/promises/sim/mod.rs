@@ -213,13 +213,13 @@ impl Sim {
             self.kube.program(&node);
             self.kube.report(&node);
         }
-        let reported = &mut self.controllers[controller];
+        let receiver = &mut self.controllers[controller];
         let kinds: BTreeSet<Kind> = Kind::ALL
             .into_iter()
-            .filter(|kind| !reported.stuck.contains(kind))
+            .filter(|kind| !receiver.stuck.contains(kind))
             .collect();
-        for fact in reported.shown.events(&self.kube, &kinds, false) {
-            reported.receive(fact, None, self.now, self.now);
+        for fact in receiver.shown.events(&self.kube, &kinds, false) {
+            receiver.receive(fact, None, self.now, self.now);
         }
     }
 
@@ -232,23 +232,23 @@ impl Sim {
     /// Restarts the watches of a controller: deletions in between have no event.
     pub fn relist(&mut self, controller: usize) {
         self.note("relist");
-        let reported = &mut self.controllers[controller];
+        let receiver = &mut self.controllers[controller];
         let kinds = Kind::ALL.into_iter().collect();
-        for fact in reported.shown.events(&self.kube, &kinds, true) {
-            reported.receive(fact, None, self.now, self.now);
+        for fact in receiver.shown.events(&self.kube, &kinds, true) {
+            receiver.receive(fact, None, self.now, self.now);
         }
     }
 
     /// The last steps, for the message of a failed test.
     pub fn story(&self) -> String {
-        let reported: Vec<&str> = self
+        let lines: Vec<&str> = self
             .trace
             .iter()
             .map(String::as_str)
             .filter(|line| !line.contains("Read(ReplicaSets"))
             .collect();
-        let from = reported.len().saturating_sub(80);
-        let mut story = reported[from..].join("\n");
+        let from = lines.len().saturating_sub(80);
+        let mut story = lines[from..].join("\n");
         for ip in self.kube.ips.values() {
             story.push_str(&format!("\n{ip:#?}"));
         }

@@ -37,8 +37,8 @@ pub(crate) fn down() -> Result<(), String> {
         let _ = std::fs::remove_file(environment_file());
         return Ok(());
     };
-    let reported = Command::new("kill").arg(pid.to_string()).status();
-    if !reported.is_ok_and(|status| status.success()) {
+    let signalled = Command::new("kill").arg(pid.to_string()).status();
+    if !signalled.is_ok_and(|status| status.success()) {
         return Err(format!("process {pid} could not be told to end"));
     }
     let screen = Screen::new();

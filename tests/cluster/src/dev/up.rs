@@ -22,10 +22,10 @@ fn revive(supervisor: u32) -> Result<(), String> {
     }
     let answer = revived_file();
     let _ = std::fs::remove_file(&answer);
-    let reported = Command::new("kill")
+    let signalled = Command::new("kill")
         .args(["-HUP", &supervisor.to_string()])
         .status();
-    if !reported.is_ok_and(|status| status.success()) {
+    if !signalled.is_ok_and(|status| status.success()) {
         return Err(format!("process {supervisor} could not be asked"));
     }
     let screen = Screen::new();
