@@ -1,11 +1,17 @@
 //! The health, readiness and metrics endpoints of the process.
 
-use std::collections::{BTreeMap, BTreeSet};
+pub mod certificate;
+mod open_metrics;
+
 use std::time::Duration;
 
 use mooring_cluster::{HttpAnswer, Mooring, MooringOptions, http_get};
-use serde_json::{Value, json};
+use serde_json::json;
 
+use self::certificate::{
+    distrust_for_a_while, expect_broken_pair_refused, expect_own_event, frequent_checks,
+};
+use self::open_metrics::families;
 use crate::harness::scene::{SOON, Scene};
 
 scenes![
@@ -74,87 +80,6 @@ async fn expect_ready(scene: &Scene, mooring: &Mooring, code: u16) -> String {
             }
         })
         .await
-}
-
-const UID: &str = "7d9a4a3c-6a53-4c38-8b1d-111111111111";
-const CONFIGURATION: &str = "validatingwebhookconfiguration mooring";
-const BUNDLE: &str = "/webhooks/0/clientConfig/caBundle";
-
-/// Writes the CA bundle of the first of our webhooks.
-async fn set_ca_bundle(scene: &Scene, bundle: &Value) {
-    let operations = json!([{"op": "replace", "path": BUNDLE, "value": bundle}]).to_string();
-    let words = CONFIGURATION.split(' ');
-    let words = ["patch"].into_iter().chain(words);
-    let words = words.chain(["--type=json", "-p", &operations]);
-    let words: Vec<_> = words.map(str::to_owned).collect();
-    scene.cluster().kubectl(words).await.success();
-}
-
-/// Makes the API server trust another CA until the replica has reported that, then restores the right CA.
-pub async fn distrust_for_a_while(scene: &Scene, mooring: &Mooring) {
-    let get = format!("get {CONFIGURATION} -o json");
-    let read: Value = serde_json::from_str(&scene.kubectl(&get).await.success()).unwrap();
-    let before = read.pointer(BUNDLE).unwrap();
-    // A CA that did not issue the certificate of the replica.
-    let other = rcgen::generate_simple_self_signed(["other".to_owned()]).unwrap();
-    let other = k8s_openapi::ByteString(other.cert.pem().into_bytes());
-    set_ca_bundle(scene, &serde_json::to_value(other).unwrap()).await;
-    let body = expect_ready(scene, mooring, 503).await;
-    assert!(body.contains("caBundle"), "{body}");
-    expect_own_event(scene, "CertificateNotTrusted").await;
-    set_ca_bundle(scene, before).await;
-    expect_ready(scene, mooring, 200).await;
-}
-
-/// Waits for an Event about the pod of the replica. `kubectl describe pods` finds such Events by the UID of the pod.
-async fn expect_own_event(scene: &Scene, reason: &str) {
-    scene
-        .eventually("an Event of its pod tells it", SOON, async || {
-            let events = scene
-                .kubectl("-n mooring-system get events -o json")
-                .await
-                .success();
-            let events: Value = serde_json::from_str(&events).unwrap();
-            let about = |event: &&Value| {
-                let object = &event["involvedObject"];
-                event["reason"] == reason && object["name"] == "mooring-0" && object["uid"] == UID
-            };
-            if events["items"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .any(|event| about(&event))
-            {
-                Ok(())
-            } else {
-                Err(events.to_string())
-            }
-        })
-        .await;
-}
-
-/// If certificate and key in the directory do not match, the replica reports that, and still serves the old pair.
-async fn expect_broken_pair_refused(scene: &Scene, mooring: &Mooring) {
-    let key = mooring.certificates().join("tls.key");
-    let before = std::fs::read(&key).unwrap();
-    let other = rcgen::KeyPair::generate().unwrap();
-    std::fs::write(&key, other.serialize_pem()).unwrap();
-    expect_own_event(scene, "CertificateRefused").await;
-    expect_ready(scene, mooring, 200).await;
-    let pod = scene.pod_asking("refused-pair", "nobody", &json!({}));
-    scene.would_create(&pod).await.rejected(&["nobody"]);
-    std::fs::write(&key, before).unwrap();
-}
-
-/// Options of a replica that often checks whether its certificate is trusted, and that knows its pod for Events.
-pub fn frequent_checks() -> MooringOptions {
-    MooringOptions {
-        arguments: vec!["--cert-interval=200ms".to_owned()],
-        environment: [("POD_NAME", "mooring-0"), ("POD_UID", UID)]
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .into(),
-        ..MooringOptions::default()
-    }
 }
 
 async fn a_replica_with_an_untrusted_certificate_is_not_ready_and_reports_it(scene: &Scene) {
@@ -231,70 +156,6 @@ async fn after_sigterm_it_is_not_ready_and_answers_until_it_has_drained(scene: &
     assert!(status.success(), "{status}\n{}", mooring.log());
     // Mooring is needed to release the IP and the block.
     scene.mooring().await;
-}
-
-/// Parses a text in `OpenMetrics` format and checks every line. Returns the metric families with their types.
-fn families(text: &str) -> BTreeMap<String, String> {
-    let mut types = BTreeMap::new();
-    let mut helped = BTreeSet::new();
-    assert!(
-        text.ends_with("# EOF\n"),
-        "it does not end as OpenMetrics does"
-    );
-    for line in text.trim_end().trim_end_matches("# EOF").lines() {
-        if let Some(help) = line.strip_prefix("# HELP ") {
-            let (name, words) = help.split_once(' ').expect("HELP has words");
-            assert!(words.ends_with('.') && words.len() > 10, "{line}");
-            helped.insert(name.to_owned());
-        } else if let Some(kind) = line.strip_prefix("# TYPE ") {
-            let (name, kind) = kind.split_once(' ').expect("TYPE has a type");
-            assert!(
-                types.insert(name.to_owned(), kind.to_owned()).is_none(),
-                "twice: {line}"
-            );
-        } else if !line.starts_with("# UNIT ") {
-            sample(line, &types);
-        }
-    }
-    for name in types.keys() {
-        assert!(helped.contains(name), "{name} has no HELP");
-    }
-    types
-}
-
-/// Checks one sample: the name of a declared family, labels, a number.
-fn sample(line: &str, types: &BTreeMap<String, String>) {
-    let (series, value) = line
-        .rsplit_once(' ')
-        .unwrap_or_else(|| panic!("no sample: {line}"));
-    assert!(value.parse::<f64>().is_ok(), "no number: {line}");
-    let name = series.split('{').next().unwrap();
-    let family = types.iter().find(|(family, kind)| {
-        let suffixes: &[&str] = match kind.as_str() {
-            "counter" => &["_total"],
-            "histogram" => &["_bucket", "_sum", "_count"],
-            "info" => &["_info"],
-            _ => &[""],
-        };
-        suffixes
-            .iter()
-            .any(|suffix| name == format!("{family}{suffix}"))
-    });
-    assert!(family.is_some(), "{line} belongs to no family");
-    assert!(name.starts_with("mooring_"), "{line}");
-    if let Some(labels) = series
-        .strip_prefix(name)
-        .filter(|labels| !labels.is_empty())
-    {
-        let inner = labels
-            .strip_prefix('{')
-            .and_then(|rest| rest.strip_suffix('}'));
-        for pair in inner.unwrap_or_else(|| panic!("{line}")).split("\",") {
-            let (key, value) = pair.split_once("=\"").unwrap_or_else(|| panic!("{line}"));
-            let plain = |c: char| c.is_ascii_lowercase() || c == '_';
-            assert!(key.chars().all(plain) && !value.is_empty(), "{line}");
-        }
-    }
 }
 
 async fn every_documented_metric_exists_and_is_well_formed(scene: &Scene) {

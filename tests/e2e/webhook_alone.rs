@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::harness::requests::{block_named, ip_named};
 use crate::harness::scene::Scene;
-use crate::process::{distrust_for_a_while, frequent_checks};
+use crate::process::certificate::{distrust_for_a_while, frequent_checks};
 
 scenes![
     alone reviews_are_answered_with_the_rights_of_the_webhook,

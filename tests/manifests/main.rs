@@ -9,4 +9,6 @@
 mod files;
 mod fit;
 mod hardened;
+mod kustomize;
 mod rights;
+mod two_deployments;

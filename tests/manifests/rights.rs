@@ -10,7 +10,7 @@ use serde::de::Deserialize as _;
 use serde_yaml::Value;
 
 use crate::files::{NAMESPACE, files, object, root};
-use crate::fit::built_with;
+use crate::kustomize::built_with;
 
 /// Maps `group/resource` to verbs. With `resourceNames` the key is `group/resource:names`.
 fn rights(rules: Vec<PolicyRule>) -> BTreeMap<String, BTreeSet<String>> {

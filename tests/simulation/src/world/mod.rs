@@ -4,6 +4,7 @@
 
 mod addresses;
 mod cluster;
+mod foreign_clients;
 mod garbage;
 mod interfaces;
 mod kubelet;

@@ -1,5 +1,6 @@
 //! A holder keeps its address, and no assigned address is released.
 
+use ec2_emulator::wire::Action;
 use serde_json::{Value, json};
 
 use super::*;

@@ -1,0 +1,164 @@
+//! The steps of the demo after the rollout, and the packets between the pod and a partner.
+
+use mooring_cluster::Cluster;
+use serde_json::Value;
+
+use super::queries::{Holder, get, holder, location};
+use super::{ADDRESS, BLOCK, FAILOVER, GRACE, LIMIT, NAME, SELECTOR};
+use crate::packets::Packets;
+use crate::screen::Screen;
+
+pub(super) async fn node_fails(
+    screen: &mut Screen,
+    cluster: &Cluster,
+    packets: &mut Result<Packets, String>,
+    holder_before: &Holder,
+) -> Result<Holder, String> {
+    screen.step(&format!(
+        "{} fails: the address follows the pod",
+        holder_before.node
+    ));
+    screen.say(&format!(
+        "Its kubelet stops reporting. Here Kubernetes notices after {} s (its default is 50 s), and the block's\n\
+         failoverAfter of {} s (default 30 s) says how long the pod may stay there.",
+        GRACE.as_secs(),
+        FAILOVER.as_secs()
+    ));
+    cluster.fail_node(&holder_before.node).await;
+    if let Ok(packets) = packets {
+        packets.node_ends(&holder_before.node);
+    }
+    let holder = holder(screen, cluster, Some(holder_before)).await?;
+    screen
+        .kubectl(
+            cluster,
+            &format!("wait --for=condition=Ready --timeout=20s ip/{NAME}"),
+        )
+        .await?;
+    screen.kubectl(cluster, "get nodes").await?;
+    screen
+        .kubectl(cluster, &format!("get pods -l {SELECTOR} -o wide"))
+        .await?;
+    screen.kubectl(cluster, "get ips -o wide").await?;
+    location(screen, cluster).await;
+    Ok(holder)
+}
+
+/// The partner and the pod connect to each other, if there is a network.
+pub(super) async fn partner(
+    screen: &mut Screen,
+    cluster: &Cluster,
+    packets: &mut Result<Packets, String>,
+    holder: &Holder,
+) -> Result<(), String> {
+    let packets = match packets {
+        Ok(packets) => packets,
+        Err(why) => {
+            screen.say(&format!("No packets are shown: {why}"));
+            return Ok(());
+        }
+    };
+    let pod = get(cluster, &format!("pod {}", holder.pod)).await?;
+    let address = pod
+        .pointer("/status/podIP")
+        .and_then(Value::as_str)
+        .ok_or("the pod has no address of its own")?;
+    let [out, back] = packets
+        .connect(cluster, &holder.node, address)
+        .await
+        .map_err(|seen| format!("partner and pod do not reach each other: {seen}"))?;
+    screen.say(&format!(
+        "Packets: a partner whose firewall accepts {ADDRESS} alone gets a connection from the pod, and sees {out}.\n\
+         The partner connects to {ADDRESS}, and the pod at {address} sees {back}."
+    ));
+    if let Err(refused) = packets.ask_from_node(&holder.node) {
+        screen.say(&format!(
+            "What {} itself sends is not accepted: {refused}",
+            holder.node
+        ));
+    }
+    Ok(())
+}
+
+pub(super) async fn annotation_removed(
+    screen: &mut Screen,
+    cluster: &Cluster,
+) -> Result<(), String> {
+    screen.step("The annotation is removed from the running pod: the address is detached");
+    let holder = holder(screen, cluster, None).await?;
+    screen
+        .kubectl(
+            cluster,
+            &format!("annotate pod {} ip.wgtwo.com/ip-", holder.pod),
+        )
+        .await?;
+    screen
+        .until("no interface has the address", LIMIT, || async {
+            match cluster.ec2().address_on(ADDRESS).await {
+                Some(interface) => Err(interface),
+                None => Ok(()),
+            }
+        })
+        .await?;
+    screen
+        .until("the IP has no holder", LIMIT, || async {
+            let ip = get(cluster, &format!("ip {NAME}")).await?;
+            if ip.pointer("/status/claimed") == Some(&Value::Bool(true)) {
+                Err(ip.to_string())
+            } else {
+                Ok(())
+            }
+        })
+        .await?;
+    screen.kubectl(cluster, "get ips").await?;
+    screen.kubectl(cluster, "get events --field-selector involvedObject.kind=IP --sort-by=.metadata.creationTimestamp")
+        .await?;
+    location(screen, cluster).await;
+    Ok(())
+}
+
+pub(super) async fn cleaned_up(screen: &mut Screen, cluster: &Cluster) -> Result<(), String> {
+    screen.step("Everything is deleted: nothing is left in EC2, nothing is left reserved");
+    screen.kubectl(cluster, "get ipaddresses").await?;
+    screen
+        .kubectl(
+            cluster,
+            &format!("delete deployment/{NAME} ip/{NAME} --timeout=30s"),
+        )
+        .await?;
+    // Delete the block after its last IP is gone: a block with IPs is not deleted.
+    screen
+        .kubectl(cluster, &format!("delete ipblock/{BLOCK} --timeout=30s"))
+        .await?;
+    screen
+        .until("no IPAddress of Mooring is left", LIMIT, || async {
+            let left = get(
+                cluster,
+                &format!("ipaddresses {ADDRESS} --ignore-not-found"),
+            )
+            .await?;
+            if left.is_null() {
+                Ok(())
+            } else {
+                Err(left.to_string())
+            }
+        })
+        .await?;
+    screen
+        .kubectl(cluster, "get ips,ipblocks,ipaddresses")
+        .await?;
+    let state = cluster.ec2().state().await;
+    let left: Vec<_> = state
+        .network_interfaces
+        .iter()
+        .flat_map(|interface| &interface.secondary)
+        .collect();
+    if !left.is_empty() {
+        return Err(format!("EC2 still has {left:?}"));
+    }
+    screen.say(&format!(
+        "EC2: {} interfaces, no secondary address on any",
+        state.network_interfaces.len()
+    ));
+    Ok(())
+}
