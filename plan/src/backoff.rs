@@ -39,6 +39,16 @@ pub(crate) const REFUSALS: Waits = Waits {
     longest: Duration::from_mins(8),
 };
 
+/// Wait after a `DescribeInstanceTypes` that failed for another reason than an unknown type. Until then, EC2 decides
+/// whether there is room.
+pub(crate) const LIMITS: Waits = Waits::always(Duration::from_mins(1));
+
+/// Wait before the limit of a type is requested again that EC2 does not know: only a release of AWS changes that.
+pub(crate) const UNKNOWN_TYPES: Waits = Waits::always(Duration::from_hours(1));
+
+/// Wait before status checks are read again after a denial.
+pub(crate) const CHECKS_DENIED: Waits = Waits::always(Duration::from_mins(10));
+
 /// The waits after a read of EC2 that failed. `outcome` is the answer of EC2, if there was one.
 pub(crate) fn of_describe(outcome: Option<Outcome>) -> Waits {
     if outcome.is_some_and(Outcome::is_of_all) {
@@ -56,6 +66,14 @@ pub(crate) struct Waits {
 }
 
 impl Waits {
+    /// Waits of the same length.
+    const fn always(wait: Duration) -> Self {
+        Self {
+            first: wait,
+            longest: wait,
+        }
+    }
+
     /// The next backoff after `before`. The length depends on the name too, so that objects that failed at the same
     /// time are not tried again at the same time.
     pub(crate) fn after(self, before: Option<&Backoff>, name: &str, now: Instant) -> Backoff {

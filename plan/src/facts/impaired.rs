@@ -2,16 +2,13 @@
 //! Rule: R3.41.
 
 use alloc::string::String;
-use core::time::Duration;
 
 use super::{Affected, Facts};
+use crate::backoff::CHECKS_DENIED;
 use crate::ec2::IMPAIRED_FOR_GOOD;
 use crate::names::InstanceId;
 use crate::outcome::Outcome;
 use crate::time::Instant;
-
-/// Wait before status checks are read again after a denial.
-const DENIED: Duration = Duration::from_mins(10);
 
 /// A failing status check.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,7 +60,7 @@ impl Facts {
     /// time.
     pub(super) fn checks_failed(&mut self, outcome: Outcome, now: Instant) -> Affected {
         if outcome.is_denial() {
-            self.checks_denied = Some(now.plus(DENIED));
+            self.checks_denied = Some(now.plus(CHECKS_DENIED.wait_after(0)));
         }
         Affected::Nothing
     }

@@ -5,19 +5,13 @@
 //! until the unknown type is alone.
 
 use alloc::collections::BTreeSet;
-use core::time::Duration;
 
+use crate::backoff::{LIMITS, UNKNOWN_TYPES};
 use crate::ec2::TYPES_AT_ONCE;
 use crate::facts::{Affected, Facts, LimitUnanswered};
 use crate::names::InstanceType;
 use crate::outcome::Outcome;
 use crate::time::Instant;
-
-/// Wait after a request that failed for another reason than an unknown type.
-const RETRY_DELAY: Duration = Duration::from_mins(1);
-
-/// Wait before a type is requested again that EC2 does not know. Until then, EC2 decides whether there is room.
-const UNKNOWN_AGAIN: Duration = Duration::from_hours(1);
 
 impl Facts {
     pub(super) fn limits_failed(
@@ -38,12 +32,12 @@ impl Facts {
                     outcome,
                 },
                 _ if of_types => LimitUnanswered {
-                    again: now.plus(UNKNOWN_AGAIN),
+                    again: now.plus(UNKNOWN_TYPES.wait_after(0)),
                     at_once: 1,
                     outcome,
                 },
                 _ => LimitUnanswered {
-                    again: now.plus(RETRY_DELAY),
+                    again: now.plus(LIMITS.wait_after(0)),
                     at_once,
                     outcome,
                 },
