@@ -96,7 +96,7 @@ pub enum Read {
 /// Whether the status checks of an instance are read too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Checks {
-    /// Yes (`DescribeInstanceStatus`), if the instance is running.
+    /// Yes (`DescribeInstanceStatus`).
     Asked,
     /// No: only the state of the instance is read.
     NotAsked,
@@ -105,7 +105,7 @@ pub enum Checks {
 /// A step for a node (fast failover).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum NodeStep {
-    /// `DescribeInstances` of its instance, and, if it is running and the checks are asked for, its status checks.
+    /// `DescribeInstances` of its instance, and its status checks if they are asked for.
     Ask(InstanceId, Checks),
     /// Add our taint `out-of-service` to the Node (guarded by its `resourceVersion`), for this reason.
     SetTaint(ResourceVersion, Lost),

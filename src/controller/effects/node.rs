@@ -3,7 +3,6 @@
 
 use k8s_openapi::api::core::v1::Taint;
 use kube::api::DynamicObject;
-use mooring_plan::cloud::InstanceState;
 use mooring_plan::engine::Completion;
 use mooring_plan::facts::Fact;
 use mooring_plan::names::{InstanceId, NodeName, ResourceVersion};
@@ -34,7 +33,7 @@ impl Effects {
         }
     }
 
-    /// Reads the state of the instance of a node.
+    /// Reads the state of the instance of a node, and its status checks if they are asked for.
     async fn read_instance_of_node(
         &self,
         node: &NodeName,
@@ -45,7 +44,7 @@ impl Effects {
         let failed = asked.as_ref().err().map(|error| error.outcome);
         let mut called = vec![(Action::DescribeInstances, failed)];
         let mut facts = vec![Fact::NodeAsked(node.clone(), failed)];
-        if checks == Checks::Asked && matches!(asked, Ok(InstanceState::Running)) {
+        if checks == Checks::Asked {
             let impaired = self.cloud.impaired_since(id).await;
             let failed = impaired.as_ref().err().map(|error| error.outcome);
             called.push((Action::DescribeInstanceStatus, failed));

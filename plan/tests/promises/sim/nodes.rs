@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use mooring_plan::cloud::InstanceState;
 use mooring_plan::engine::{Effect, Event, Work};
 use mooring_plan::facts::{Fact, WriteOutcome};
 use mooring_plan::names::NodeName;
@@ -47,13 +46,17 @@ impl Sim {
             NodeStep::Ask(instance, checks) => {
                 self.counts.describes += 1;
                 let mut facts = vec![Fact::NodeAsked(name.clone(), self.describe_fails)];
-                let state = match self.describe_fails {
-                    None => self.ec2.state_of(instance),
-                    Some(Outcome::InstanceNotFound) => None,
-                    Some(_) => return facts,
-                };
-                facts.push(Fact::InstanceRead(instance.clone(), state));
-                if *checks == Checks::Asked && state == Some(InstanceState::Running) {
+                match self.describe_fails {
+                    None => {
+                        let state = self.ec2.state_of(instance);
+                        facts.push(Fact::InstanceRead(instance.clone(), state));
+                    }
+                    Some(Outcome::InstanceNotFound) => {
+                        facts.push(Fact::InstanceRead(instance.clone(), None));
+                    }
+                    Some(_) => {}
+                }
+                if *checks == Checks::Asked {
                     self.counts.describes += 1;
                     facts.push(match self.checks_fail {
                         None => {
