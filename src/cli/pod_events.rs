@@ -3,10 +3,10 @@
 use kube::Client;
 use mooring_plan::reason::EventType;
 use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
 
 use crate::api::names;
-use crate::events::{NewEvent, Poster, Queue, Reporter, Subject};
-use crate::telemetry::chain;
+use crate::events::{NewEvent, Poster, Queue, Reporter, Subject, post_queued};
 
 /// Posts Events on the pod of this process. Outside of a pod it posts nothing.
 #[derive(Clone)]
@@ -50,20 +50,16 @@ impl PodEvents {
 }
 
 fn start(client: Client, instance: String) -> Queue {
-    let (queue, mut events) = Queue::new();
+    let (queue, events) = Queue::new();
     let reporter = Reporter {
         controller: names::GROUP,
         instance,
     };
     let started = Instant::now();
-    let mut poster = Poster::new(client, reporter, move || started.elapsed());
-    tokio::spawn(async move {
-        while let Some(taken) = events.recv().await {
-            if let Err(error) = poster.post(&taken.event).await {
-                let again = error.is_temporary() && events.put_back(taken);
-                tracing::warn!(error = chain(&error), again, "an Event was not posted");
-            }
-        }
-    });
+    let poster = Poster::new(client, reporter, move || started.elapsed());
+    // This process makes no requests that an Event has to wait for.
+    let requests = TaskTracker::new();
+    requests.close();
+    tokio::spawn(post_queued(poster, events, requests, || {}));
     queue
 }

@@ -34,7 +34,7 @@ use clock::Clock;
 use effects::Effects;
 pub use error::Error;
 use error::Failure;
-use events::{Events, Poster};
+use events::Events;
 use lease::{LeaderElector, Signals};
 use reconciler::{Parts, Reconciler};
 pub use watch::Observer;
@@ -110,17 +110,18 @@ pub async fn run(options: Options) -> Result<(), Error> {
     drop(fact_sender);
 
     let (events, queue) = Events::queue(options.metrics.clone());
-    let poster = Poster::new(
-        options.client,
-        options.identity.clone(),
-        clock,
-        options.metrics.clone(),
-    );
     let mut posting = JoinSet::new();
     // `wait` can return only after the tracker was closed. Tasks can still be added to a closed tracker.
     let requests = TaskTracker::new();
     requests.close();
-    posting.spawn(poster.run(queue, requests.clone()));
+    posting.spawn(events::post(
+        options.client,
+        options.identity,
+        clock,
+        options.metrics.clone(),
+        queue,
+        requests.clone(),
+    ));
 
     let first = if elector.is_some() {
         Leadership::default()
