@@ -4,18 +4,18 @@ use std::error::Error;
 use std::sync::Arc;
 
 use futures::{StreamExt as _, pin_mut};
-use kube::api::{Api, ApiResource, DynamicObject, ListParams};
+use kube::api::{Api, ApiResource, DynamicObject};
 use kube::runtime::watcher::Event;
 use kube::{Client, Resource};
 use mooring_plan::address::Address;
 use mooring_plan::facts::Kind;
-use mooring_plan::store_revision::Revision;
+use mooring_plan::store_revision::KnownVersions;
 use tokio::time::{Duration, MissedTickBehavior, interval};
 
 use super::known_objects::KnownObjects;
 use super::{KnownIp, Snapshot};
-use crate::api::read::{self, Reduced, Whole};
-use crate::api::request::with_timeout;
+use crate::api::list_version::list_version;
+use crate::api::read::{Reduced, Whole};
 use crate::api::{Ip, IpBlock, watching};
 use crate::telemetry::chain;
 
@@ -80,10 +80,10 @@ impl Caches {
     async fn watch_kind<K: Resource<DynamicType = ()>>(&self, kind: Kind, client: &Client) {
         let resource = ApiResource::erase::<K>(&());
         let api: Api<Reduced<Whole>> = Api::all_with(client.clone(), &resource);
-        let mut revision = Revision::default();
+        let mut known = KnownVersions::default();
         loop {
             tokio::select! {
-                () = restored(kind, &api, &mut revision) => {
+                () = restored(kind, &api, &mut known) => {
                     tracing::warn!(?kind, "the API server was restored from a backup");
                 }
                 () = self.fill(kind, api.clone()) => return,
@@ -107,21 +107,14 @@ impl Caches {
 
 /// Returns when the list of the kind has a lower version than before: the API server was restored from a backup
 /// (R1.25), and a watch receives nothing until the version from which it continues is reached again (R7.5).
-async fn restored(kind: Kind, api: &Api<Reduced<Whole>>, revision: &mut Revision) {
-    let params = ListParams::default().limit(1);
+async fn restored(kind: Kind, api: &Api<Reduced<Whole>>, known: &mut KnownVersions) {
     let mut ticks = interval(VERSION_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let known = revision.restorations();
-    while revision.restorations() == known {
+    loop {
         ticks.tick().await;
-        let doing = || format!("asking for the version of the list of {kind:?}");
-        match with_timeout(doing, api.list_metadata(&params)).await {
-            Ok(list) => {
-                let version = list.metadata.resource_version.as_deref().map(read::version);
-                if let Some(Ok(version)) = version {
-                    *revision = revision.answered(version);
-                }
-            }
+        match list_version(api, kind, None).await {
+            Ok(Some(version)) if known.list_shows(version) => return,
+            Ok(_) => {}
             Err(error) => {
                 tracing::warn!(error = chain(&error), "the version of a list is not known");
             }

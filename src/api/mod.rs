@@ -9,6 +9,7 @@ pub mod ip;
 pub mod ipblock;
 pub mod ipnode;
 mod length;
+pub mod list_version;
 pub mod names;
 pub mod node_spec;
 pub mod probe;

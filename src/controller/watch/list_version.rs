@@ -6,15 +6,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube::api::ListParams;
 use mooring_plan::facts::Fact;
 use mooring_plan::store_revision::{KnownVersions, Revision};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::{Interval, MissedTickBehavior};
 
 use super::watched_kind::WatchedKind;
-use crate::api::read;
-use crate::controller::effects::with_timeout;
+use crate::api::list_version::list_version;
+use crate::controller::error::Failure;
 use crate::metrics::Metrics;
 use crate::telemetry::chain;
 
@@ -83,17 +82,11 @@ impl ListVersion {
     }
 
     async fn ask(&mut self) -> Result<(), Closed> {
-        let mut params = ListParams::default().limit(1);
-        params.label_selector = self.shown.selector.map(str::to_owned);
-        let doing = || {
-            format!(
-                "asking for the version of the list of {:?}",
-                self.shown.kind
-            )
-        };
-        let list = match with_timeout(doing, self.shown.api().list_metadata(&params)).await {
-            Ok(list) => list,
-            Err(failure) => {
+        let WatchedKind { kind, selector, .. } = self.shown;
+        let version = match list_version(&self.shown.api(), kind, selector).await {
+            Ok(version) => version,
+            Err(error) => {
+                let failure = Failure::from(error);
                 self.metrics.reconcile_error(failure.reason());
                 tracing::warn!(
                     error = chain(&failure),
@@ -102,9 +95,8 @@ impl ListVersion {
                 return Ok(());
             }
         };
-        let version = list.metadata.resource_version.as_deref().map(read::version);
         match version {
-            Some(Ok(version)) if self.known.list_shows(version) => self.report().await,
+            Some(version) if self.known.list_shows(version) => self.report().await,
             _ => Ok(()),
         }
     }
