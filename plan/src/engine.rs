@@ -4,7 +4,8 @@
 //! A caller (the controller, alone or in a simulation) passes events of watches and completed requests to
 //! [`Engine::handle`], carries out the effects that [`Engine::poll`] returns, and calls `poll` again no later than
 //! [`Engine::wake_at`]. The engine has no clock: `now` is passed with each call and never decreases. A model checker
-//! calls `handle` too, but not `poll`: it chooses which IP is decided next ([`Engine::reconcile`]).
+//! calls `handle` too, but not `poll`: it chooses which IP is decided next ([`Engine::reconcile`]), and checks that the
+//! queue has each IP with a new step.
 //!
 //! At most one step per IP, one round of steps per block and one inventory per subnet are in flight at a time.
 //! Different IPs, blocks and subnets do not wait for each other.

@@ -12,7 +12,7 @@ use crate::action::{Action, Fault, FaultKind};
 use crate::fixtures::Fixtures;
 use crate::liveness::Liveness;
 use crate::milestone::Milestone;
-use crate::rules::Rule;
+use crate::rules::{Rule, when_received};
 use crate::state::State;
 use crate::world::events::Event;
 
@@ -206,6 +206,8 @@ impl Model for Configuration {
         if state.controllers.len() > 1 {
             state.sort_controllers();
         }
+        let received = when_received(&state);
+        state.record_violation(received);
         Some(state)
     }
 
@@ -217,9 +219,9 @@ impl Model for Configuration {
         fn reached<const INDEX: usize>(model: &Configuration, state: &State) -> bool {
             state.milestone.is_some() && state.milestone == model.milestones.get(INDEX).copied()
         }
-        let rules: [fn(&Self, &State) -> bool; 8] = [
+        let rules: [fn(&Self, &State) -> bool; 9] = [
             keeps::<0>, keeps::<1>, keeps::<2>, keeps::<3>, keeps::<4>, keeps::<5>, keeps::<6>,
-            keeps::<7>,
+            keeps::<7>, keeps::<8>,
         ];
         let milestones: [fn(&Self, &State) -> bool; 5] = [
             reached::<0>,

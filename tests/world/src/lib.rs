@@ -14,6 +14,7 @@
     reason = "for tests only: an unexpected condition ends them"
 )]
 
+pub mod affected;
 pub mod attached;
 pub mod blocks;
 pub mod cloud;

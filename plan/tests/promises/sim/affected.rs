@@ -1,14 +1,13 @@
 //! Checks that `apply` returns all IPs whose next step a fact can change: the engine makes no decision for others.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use mooring_plan::engine::{Event, Work};
 use mooring_plan::facts::{Affected, Fact};
 use mooring_plan::names::IpName;
-use mooring_plan::reason::Reason;
-use mooring_plan::step::{Decision, Notice, Step, Write};
+use mooring_plan::step::Decision;
 use mooring_plan::time::Instant;
+use mooring_world::affected::{checks_cycles_soon, may_be_late, urgent};
 
 use super::Controller;
 
@@ -68,19 +67,14 @@ impl Controller {
             let sooner = after
                 .again
                 .is_some_and(|after| before.again.is_none_or(|at| after < at));
-            let cycle = before.again.is_some_and(|at| at <= now.plus(CYCLES));
-            let same = |decision: &Decision| {
-                notices(decision, cycle)
-                    .into_iter()
-                    .cloned()
-                    .collect::<Vec<_>>()
-            };
+            let soon = checks_cycles_soon(&before, now);
+            let same = urgent(&after.notices, soon) == urgent(&before.notices, soon);
             let is_idle = after
                 .step
                 .as_ref()
-                .is_none_or(|step| cycle && is_of_a_cycle(step));
+                .is_none_or(|step| soon && may_be_late(step));
             assert!(
-                is_idle && same(&after) == same(&before) && !sooner,
+                is_idle && same && !sooner,
                 "{name} is not affected by {what}\nbefore {before:?}\nafter {after:?}\n{:#?}",
                 self.facts().ip(&name)
             );
@@ -119,31 +113,4 @@ impl Controller {
             .filter(|(_, decision)| decision.step.is_none())
             .collect()
     }
-}
-
-/// Cycles of waiting pods are checked in this interval, independent of changes of other pods. Otherwise each change of
-/// a waiting pod could need a decision for thousands of IPs.
-const CYCLES: Duration = Duration::from_secs(5);
-
-/// True for the reasons of a pod that waits for another pod, in a cycle or not.
-fn is_of_waiting(reason: Reason) -> bool {
-    matches!(reason, Reason::Deadlock | Reason::ClaimedByOther)
-}
-
-/// The begin of throttling is reported when the IP would make a call, which can be late.
-fn is_of_throttling(reason: Reason) -> bool {
-    reason == Reason::Throttled
-}
-
-fn is_of_a_cycle(step: &Step) -> bool {
-    let of_either = |reason| is_of_waiting(reason) || is_of_throttling(reason);
-    matches!(step, Step::Write(Write::Gate(gate)) if !gate.status && of_either(gate.reason))
-}
-
-fn notices(decision: &Decision, without_cycles: bool) -> Vec<&Notice> {
-    let notices = decision.notices.iter();
-    let later = |notice: &&Notice| {
-        is_of_throttling(notice.reason) || without_cycles && is_of_waiting(notice.reason)
-    };
-    notices.filter(|notice| !later(notice)).collect()
 }

@@ -43,11 +43,13 @@ pub enum Rule {
     Programmed,
     /// What is recorded is where the address is, unless another process or a person has moved it.
     Recorded,
+    /// The engine has queued each IP that has a new step.
+    Queued,
 }
 
 impl Rule {
     /// All rules.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::S1,
         Self::S2,
         Self::S3,
@@ -56,6 +58,7 @@ impl Rule {
         Self::Holder,
         Self::Programmed,
         Self::Recorded,
+        Self::Queued,
     ];
 
     /// The name in a report.
@@ -72,6 +75,7 @@ impl Rule {
             }
             Self::Programmed => "a pod is ready only when its node has programmed the address",
             Self::Recorded => "a record says where the address is",
+            Self::Queued => "the engine decides for each IP that a fact has given a step",
         }
     }
 }
@@ -87,6 +91,18 @@ impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.rule.name(), self.how)
     }
+}
+
+/// What must be true when the processes have received events and answers.
+pub fn when_received(state: &State) -> Result<(), Broken> {
+    let processes = state.controllers.iter();
+    let mut missed = processes.filter_map(|process| process.state.missed.as_ref());
+    missed.next().map_or(Ok(()), |ip| {
+        Err(Broken {
+            rule: Rule::Queued,
+            how: format!("{ip} has a step and is not queued"),
+        })
+    })
 }
 
 /// Fails unless the condition holds.

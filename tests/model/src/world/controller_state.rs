@@ -1,7 +1,7 @@
 //! The facts of one process, and its decisions. Many states of the model contain the same process state:
 //! the result of an input to the same process state is computed once and cached.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::{Hash, Hasher};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
@@ -17,6 +17,7 @@ use mooring_world::engine;
 use mooring_world::kube::Kube;
 
 use super::clock::{self, NOW};
+use super::queue::{Queue, unqueued};
 use crate::shared::{Shared, fingerprint};
 
 /// How often a process lists interfaces.
@@ -52,6 +53,8 @@ pub struct ControllerState {
     pub inventory_due: bool,
     /// The time of the next step, if no event comes before.
     pub deadline: Option<Instant>,
+    /// An IP that has a step and that the engine has not queued: it would not look at it.
+    pub missed: Option<IpName>,
 }
 
 /// An inventory in progress.
@@ -95,6 +98,7 @@ impl Hash for ControllerState {
         self.engine.hash(state);
         self.max_age.hash(state);
         self.inventory.hash(state);
+        self.missed.hash(state);
     }
 }
 
@@ -103,6 +107,7 @@ impl PartialEq for ControllerState {
         self.engine == other.engine
             && self.max_age == other.max_age
             && self.inventory == other.inventory
+            && self.missed == other.missed
     }
 }
 
@@ -127,11 +132,12 @@ impl ControllerState {
             decisions: BTreeMap::new(),
             inventory_due: false,
             deadline: None,
+            missed: None,
         };
         state.lead(leads, NOW);
         state.prepare();
         state.pass(Duration::from_millis(1));
-        state.decide();
+        state.decide(Queue::Ignored);
         Shared::new(state)
     }
 
@@ -201,14 +207,22 @@ impl ControllerState {
             .collect()
     }
 
-    /// Computes the decision for each IP, whether the engine has queued it or not.
-    fn decide(&mut self) {
-        while self.engine.next_queued().is_some() {}
+    /// Computes the decision for each IP, whether the engine has queued it or not. The order in which the engine decides
+    /// for the queued IPs is one of the orders that are explored.
+    fn decide(&mut self, queue: Queue) {
+        let mut queued = BTreeSet::new();
+        while let Some(ip) = self.engine.next_queued() {
+            queued.insert(ip);
+        }
         let facts = self.engine.facts();
-        self.decisions = BTreeMap::new();
+        let before = std::mem::take(&mut self.decisions);
         if self.engine.leading() {
             let ips = facts.ip_names();
             self.decisions = ips.map(|ip| (ip.clone(), facts.decide(ip, NOW))).collect();
+        }
+        if queue == Queue::Checked {
+            let missed = unqueued(&before, &self.decisions, &queued);
+            self.missed = self.missed.take().or(missed);
         }
         self.inventory_due = self.inventory.is_none() && !self.subnets_due().is_empty();
         let facts = self.engine.facts();
@@ -223,6 +237,7 @@ impl ControllerState {
 
     fn apply(&mut self, input: &Input) {
         let later = NOW.plus(Duration::from_millis(1));
+        let mut queue = Queue::Checked;
         match input {
             Input::Event(fact) => {
                 self.engine.handle(Event::Fact(fact.clone()), later);
@@ -274,8 +289,12 @@ impl ControllerState {
             Input::AgesLimited(max_age) => {
                 self.max_age = *max_age;
                 self.pass(Duration::from_millis(1));
+                queue = Queue::Ignored;
             }
-            Input::TimePassed(length) => self.pass(*length),
+            Input::TimePassed(length) => {
+                self.pass(*length);
+                queue = Queue::Ignored;
+            }
             Input::Leadership(leads) => {
                 // Later than the steps that were started at the same time.
                 self.lead(*leads, later);
@@ -283,7 +302,7 @@ impl ControllerState {
                 self.prepare();
             }
         }
-        self.decide();
+        self.decide(queue);
     }
 }
 

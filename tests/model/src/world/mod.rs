@@ -4,3 +4,4 @@ pub mod clock;
 pub mod controller;
 pub mod controller_state;
 pub mod events;
+pub mod queue;
