@@ -1,5 +1,5 @@
-//! Backoff: the wait after a failure or a repetition, which doubles each time.
-//! Rules: R5.5, R5.6, R5.14, R5.17.
+//! Backoff: the wait after a failure or a repetition, which doubles each time; for a few reads it is always the same.
+//! Rules: R3.10, R3.11, R3.41, R5.5, R5.6, R5.14, R5.17.
 
 use core::time::Duration;
 
@@ -41,13 +41,13 @@ pub(crate) const REFUSALS: Waits = Waits {
 
 /// Wait after a `DescribeInstanceTypes` that failed for another reason than an unknown type. Until then, EC2 decides
 /// whether there is room.
-pub(crate) const LIMITS: Waits = Waits::always(Duration::from_mins(1));
+pub(crate) const LIMITS: Duration = Duration::from_mins(1);
 
 /// Wait before the limit of a type is requested again that EC2 does not know: only a release of AWS changes that.
-pub(crate) const UNKNOWN_TYPES: Waits = Waits::always(Duration::from_hours(1));
+pub(crate) const UNKNOWN_TYPES: Duration = Duration::from_hours(1);
 
-/// Wait before status checks are read again after a denial.
-pub(crate) const CHECKS_DENIED: Waits = Waits::always(Duration::from_mins(10));
+/// Wait before status checks are read again without the permission.
+pub(crate) const CHECKS_DENIED: Duration = Duration::from_mins(10);
 
 /// The waits after a read of EC2 that failed. `outcome` is the answer of EC2, if there was one.
 pub(crate) fn of_describe(outcome: Option<Outcome>) -> Waits {
@@ -66,14 +66,6 @@ pub(crate) struct Waits {
 }
 
 impl Waits {
-    /// Waits of the same length.
-    const fn always(wait: Duration) -> Self {
-        Self {
-            first: wait,
-            longest: wait,
-        }
-    }
-
     /// The next backoff after `before`. The length depends on the name too, so that objects that failed at the same
     /// time are not tried again at the same time.
     pub(crate) fn after(self, before: Option<&Backoff>, name: &str, now: Instant) -> Backoff {

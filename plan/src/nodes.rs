@@ -90,7 +90,7 @@ impl Facts {
             (Question::Back(_), Some(InstanceState::Running)) => {
                 NodeStep::RemoveTaint(node.version)
             }
-            _ => NodeStep::Ask(instance.clone(), self.checks_of(seen, now)),
+            _ => NodeStep::Ask(instance.clone(), self.checks_of(seen, instance, now)),
         };
         let pace = self.node_paces.get(&node.name);
         let due = pace.map_or(Instant::START, |pace| match &step {
@@ -104,13 +104,15 @@ impl Facts {
         })
     }
 
-    /// Whether the status checks are read. Not at first, because a stopped instance shows that in its state; and not
-    /// for a node whose kubelet reports, because it works.
-    fn checks_of(&self, seen: &NodeSeen, now: Instant) -> Checks {
+    /// Whether the status checks are read. Not at first, because a stopped instance shows that in its state; only of an
+    /// instance that ran according to the last answer; and not for a node whose kubelet reports, because it works.
+    fn checks_of(&self, seen: &NodeSeen, instance: &InstanceId, now: Instant) -> Checks {
         let long = seen
             .not_ready_since
             .is_some_and(|since| now.since(since) >= STATES_ONLY);
-        if long && !seen.node.our_taint && self.may_ask_for_checks(now) {
+        let last = self.instances.get(instance).and_then(|read| read.value);
+        let ran = last == Some(InstanceState::Running);
+        if long && ran && !seen.node.our_taint && self.may_ask_for_checks(now) {
             Checks::Asked
         } else {
             Checks::NotAsked

@@ -96,7 +96,7 @@ pub enum Read {
 /// Whether the status checks of an instance are read too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Checks {
-    /// Yes (`DescribeInstanceStatus`).
+    /// Yes (`DescribeInstanceStatus`), at the same time as the state.
     Asked,
     /// No: only the state of the instance is read.
     NotAsked,

@@ -56,11 +56,11 @@ impl Facts {
         Affected::Nothing
     }
 
-    /// The status checks could not be read, which proves nothing. A denial is reported, and no read follows for some
-    /// time.
+    /// The status checks could not be read, which proves nothing. A missing permission is reported, and no read follows
+    /// for some time. Without credentials the state of the instance cannot be read either, which is reported there.
     pub(super) fn checks_failed(&mut self, outcome: Outcome, now: Instant) -> Affected {
-        if outcome.is_denial() {
-            self.checks_denied = Some(now.plus(CHECKS_DENIED.wait_after(0)));
+        if outcome == Outcome::Denied {
+            self.checks_denied = Some(now.plus(CHECKS_DENIED));
         }
         Affected::Nothing
     }

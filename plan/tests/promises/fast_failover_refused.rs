@@ -50,6 +50,21 @@ fn a_question_that_ec2_denies_is_reported_on_the_node_and_on_its_pods() {
 }
 
 #[test]
+fn lost_credentials_are_reported_once_and_delay_no_later_status_check() {
+    let mut sim = fast(&["n1", "n2"]);
+    not_ready(&mut sim, "n1");
+    sim.wait(Duration::from_mins(1));
+    sim.describe_fails = Some(Outcome::Unauthenticated);
+    sim.wait(Duration::from_mins(2));
+    expect_reported(&sim, Reason::AccessDenied, &["ec2:DescribeInstances"]);
+    let asked = sim.checks_asked();
+    sim.describe_fails = None;
+    sim.wait(SOON);
+    sim.wait(SOON);
+    assert!(sim.checks_asked() > asked, "{}", sim.story());
+}
+
+#[test]
 fn a_question_that_ec2_does_not_answer_is_no_missing_permission() {
     let mut sim = fast(&["n1", "n2"]);
     not_ready(&mut sim, "n1");

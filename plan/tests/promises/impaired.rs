@@ -92,6 +92,14 @@ fn a_node_that_is_ready_is_not_judged_by_its_status_checks() {
 }
 
 #[test]
+fn the_status_checks_of_an_instance_that_ec2_does_not_know_are_not_read() {
+    let mut sim = impaired();
+    sim.describe_fails = Some(Outcome::InstanceNotFound);
+    expect_no_taint_is_written(&mut sim);
+    assert_eq!(sim.checks_asked(), 0);
+}
+
+#[test]
 fn status_checks_that_are_not_answered_prove_nothing() {
     for outcome in [Outcome::Unknown, Outcome::Throttled, Outcome::Invalid] {
         let mut sim = impaired();

@@ -40,12 +40,18 @@ impl Effects {
         id: &InstanceId,
         checks: Checks,
     ) -> Completion {
-        let asked = self.cloud.instance(id).await;
+        let checks = async {
+            match checks {
+                Checks::Asked => Some(self.cloud.impaired_since(id).await),
+                Checks::NotAsked => None,
+            }
+        };
+        // At the same time: a slow answer about the checks delays that about the state less.
+        let (asked, checks) = tokio::join!(Box::pin(self.cloud.instance(id)), Box::pin(checks));
         let failed = asked.as_ref().err().map(|error| error.outcome);
         let mut called = vec![(Action::DescribeInstances, failed)];
         let mut facts = vec![Fact::NodeAsked(node.clone(), failed)];
-        if checks == Checks::Asked {
-            let impaired = self.cloud.impaired_since(id).await;
+        if let Some(impaired) = checks {
             let failed = impaired.as_ref().err().map(|error| error.outcome);
             called.push((Action::DescribeInstanceStatus, failed));
             facts.push(match impaired {

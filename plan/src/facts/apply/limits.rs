@@ -32,12 +32,12 @@ impl Facts {
                     outcome,
                 },
                 _ if of_types => LimitUnanswered {
-                    again: now.plus(UNKNOWN_TYPES.wait_after(0)),
+                    again: now.plus(UNKNOWN_TYPES),
                     at_once: 1,
                     outcome,
                 },
                 _ => LimitUnanswered {
-                    again: now.plus(LIMITS.wait_after(0)),
+                    again: now.plus(LIMITS),
                     at_once,
                     outcome,
                 },

@@ -61,8 +61,8 @@ impl Facts {
         Affected::Several(self.affected_by_inventory(id, &not_agreed))
     }
 
-    /// This process has just begun to lead, and an address is not where its claim is recorded: requests inventories until
-    /// two began so late that they tell a drift from a late Describe.
+    /// This process has just begun to lead, and an address is not where its claim is recorded: requests inventories
+    /// until two began so late that they distinguish a drift from a late Describe.
     fn confirm_drift(&mut self, id: &SubnetId, begun: Instant) {
         let provable = self.provable_after();
         let Some(subnet) = self.subnets.get(id) else {

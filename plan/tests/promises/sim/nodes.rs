@@ -58,7 +58,7 @@ impl Sim {
                 }
                 if *checks == Checks::Asked {
                     self.counts.describes += 1;
-                    facts.push(match self.checks_fail {
+                    facts.push(match self.checks_fail.or(self.describe_fails) {
                         None => {
                             Fact::ChecksRead(instance.clone(), self.ec2.impaired_since(instance))
                         }
