@@ -107,11 +107,11 @@ impl Model for Configuration {
         let mut idle = true;
         for (which, controller) in state.controllers.iter().enumerate() {
             let mut busy = Vec::new();
-            let heard = controller
+            let receivable = controller
                 .pending
                 .keys()
                 .filter(|kind| !controller.answer_follows(**kind));
-            busy.extend(heard.map(|kind| Action::ReceiveEvent(which, *kind)));
+            busy.extend(receivable.map(|kind| Action::ReceiveEvent(which, *kind)));
             for (ip, request) in &controller.requests {
                 busy.push(match request.answer {
                     None => Action::Execute(which, ip.clone()),

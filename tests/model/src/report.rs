@@ -9,7 +9,7 @@ use stateright::{Checker, Expectation, HasDiscoveries, Model};
 use crate::action::{Action, describe};
 use crate::model::{Configuration, SETTLES};
 use crate::state::State;
-use crate::world::controller_state;
+use crate::world::state_cache;
 
 /// The interval of the progress lines.
 const PROGRESS_INTERVAL: Duration = Duration::from_secs(2);
@@ -38,7 +38,7 @@ impl Explored {
 
 /// Explores it to the end, or to the first violation.
 pub fn explore(configuration: &Configuration, threads: usize) -> Explored {
-    controller_state::clear_caches();
+    state_cache::clear_caches();
     let begun = Instant::now();
     let checker = configuration.clone().checker().threads(threads);
     let mut checker = checker.finish_when(HasDiscoveries::AnyFailures).spawn_bfs();

@@ -1,11 +1,12 @@
-//! The safety rules (docs/design/faults.md, S1 to S4, and docs/design/protocol.md, section 3). Each file has the rules
-//! of one moment.
+//! The safety rules (docs/design/faults.md, S1 to S4, and docs/design/protocol.md, section 3), and the rule of the work
+//! queue (R1.4). Each file has the rules of one moment.
 
 mod executed;
 mod holder;
 mod invariants;
 mod previous;
 mod programmed;
+mod received;
 mod recorded;
 mod sent;
 
@@ -17,6 +18,7 @@ use mooring_world::cloud::Cloud;
 use mooring_world::kube::Kube;
 
 pub use invariants::invariants;
+pub use received::when_received;
 
 use crate::fixtures::Fixtures;
 use crate::shared::Shared;
@@ -75,7 +77,7 @@ impl Rule {
             }
             Self::Programmed => "a pod is ready only when its node has programmed the address",
             Self::Recorded => "a record says where the address is",
-            Self::Queued => "the engine decides for each IP that a fact has given a step",
+            Self::Queued => "the engine has queued each IP with a new step",
         }
     }
 }
@@ -91,18 +93,6 @@ impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.rule.name(), self.how)
     }
-}
-
-/// What must be true when the processes have received events and answers.
-pub fn when_received(state: &State) -> Result<(), Broken> {
-    let processes = state.controllers.iter();
-    let mut missed = processes.filter_map(|process| process.state.missed.as_ref());
-    missed.next().map_or(Ok(()), |ip| {
-        Err(Broken {
-            rule: Rule::Queued,
-            how: format!("{ip} has a step and is not queued"),
-        })
-    })
 }
 
 /// Fails unless the condition holds.

@@ -1,9 +1,7 @@
-//! The facts of one process, and its decisions. Many states of the model contain the same process state:
-//! the result of an input to the same process state is computed once and cached.
+//! The facts of one process, and its decisions.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
-use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::Duration;
 
 use mooring_plan::address::Address;
@@ -17,26 +15,14 @@ use mooring_world::engine;
 use mooring_world::kube::Kube;
 
 use super::clock::{self, NOW};
-use super::queue::{Queue, unqueued};
-use crate::shared::{Shared, fingerprint};
+use super::queue::unqueued;
+use crate::shared::Shared;
 
 /// How often a process lists interfaces.
 const INTERVAL: Duration = Duration::from_secs(30);
 
-/// The number of shards of a cache, so that threads seldom wait for the same lock.
-const SHARDS: u64 = 64;
-
-type Shard = Mutex<HashMap<u64, Shared<ControllerState>>>;
-
-static CACHE: LazyLock<Vec<Shard>> =
-    LazyLock::new(|| (0..SHARDS).map(|_| Shard::default()).collect());
-
-/// Equal process states that different inputs lead to: each is stored once.
-static INTERNED: LazyLock<Vec<Shard>> =
-    LazyLock::new(|| (0..SHARDS).map(|_| Shard::default()).collect());
-
-/// A shard with this number of entries is emptied. Entries that are needed again are computed again.
-const CAPACITY: usize = 1500;
+/// The time that a step takes.
+const STEP: Duration = Duration::from_millis(1);
 
 /// The engine, an inventory in progress, and the decisions that follow from them.
 #[derive(Clone, Debug)]
@@ -136,8 +122,8 @@ impl ControllerState {
         };
         state.lead(leads, NOW);
         state.prepare();
-        state.pass(Duration::from_millis(1));
-        state.decide(Queue::Ignored);
+        state.pass(STEP);
+        state.decide(Some(STEP));
         Shared::new(state)
     }
 
@@ -209,7 +195,9 @@ impl ControllerState {
 
     /// Computes the decision for each IP, whether the engine has queued it or not. The order in which the engine decides
     /// for the queued IPs is one of the orders that are explored.
-    fn decide(&mut self, queue: Queue) {
+    ///
+    /// `elapsed`: the time that has passed. None: moments were changed, so that new steps prove nothing.
+    fn decide(&mut self, elapsed: Option<Duration>) {
         let mut queued = BTreeSet::new();
         while let Some(ip) = self.engine.next_queued() {
             queued.insert(ip);
@@ -220,8 +208,8 @@ impl ControllerState {
             let ips = facts.ip_names();
             self.decisions = ips.map(|ip| (ip.clone(), facts.decide(ip, NOW))).collect();
         }
-        if queue == Queue::Checked {
-            let missed = unqueued(&before, &self.decisions, &queued);
+        if let Some(elapsed) = elapsed {
+            let missed = unqueued(&before, &self.decisions, &queued, elapsed);
             self.missed = self.missed.take().or(missed);
         }
         self.inventory_due = self.inventory.is_none() && !self.subnets_due().is_empty();
@@ -235,13 +223,14 @@ impl ControllerState {
         self.deadline = asked.chain(due.filter(|_| self.inventory.is_none())).min();
     }
 
-    fn apply(&mut self, input: &Input) {
-        let later = NOW.plus(Duration::from_millis(1));
-        let mut queue = Queue::Checked;
+    /// Applies an input, and decides again.
+    pub fn apply(&mut self, input: &Input) {
+        let later = NOW.plus(STEP);
+        let mut elapsed = Some(STEP);
         match input {
             Input::Event(fact) => {
                 self.engine.handle(Event::Fact(fact.clone()), later);
-                self.pass(Duration::from_millis(1));
+                self.pass(STEP);
                 self.prepare();
             }
             Input::EventWithoutDelay(fact) => self.engine.handle(Event::Fact(fact.clone()), NOW),
@@ -252,14 +241,14 @@ impl ControllerState {
                 let completion = Completion::from(fact.clone());
                 let completed = Event::Completed(Work::Ip(ip.clone()), completion);
                 self.engine.handle(completed, later);
-                self.pass(Duration::from_millis(1));
+                self.pass(STEP);
                 self.prepare();
             }
             Input::RequestBegun(group) => self.engine.begin_together(group, NOW),
             Input::RequestEnded(group, members, result) => {
                 let called = Event::Called(group.clone(), members.clone(), result.clone());
                 self.engine.handle(called, later);
-                self.pass(Duration::from_millis(1));
+                self.pass(STEP);
                 self.prepare();
             }
             Input::InventoryTaken(list, outdated) => {
@@ -273,7 +262,7 @@ impl ControllerState {
                     list: list.clone(),
                     outdated: *outdated,
                 });
-                self.pass(Duration::from_millis(1));
+                self.pass(STEP);
             }
             Input::InventoryReceived => {
                 if let Some(Inventory { subnets, list, .. }) = self.inventory.take() {
@@ -284,64 +273,24 @@ impl ControllerState {
                             .handle(Event::Completed(work, fact.into()), later);
                     }
                 }
-                self.pass(Duration::from_millis(1));
+                self.pass(STEP);
             }
             Input::AgesLimited(max_age) => {
                 self.max_age = *max_age;
-                self.pass(Duration::from_millis(1));
-                queue = Queue::Ignored;
+                self.pass(STEP);
+                elapsed = None;
             }
             Input::TimePassed(length) => {
                 self.pass(*length);
-                queue = Queue::Ignored;
+                elapsed = Some(*length);
             }
             Input::Leadership(leads) => {
                 // Later than the steps that were started at the same time.
                 self.lead(*leads, later);
-                self.pass(Duration::from_millis(1));
+                self.pass(STEP);
                 self.prepare();
             }
         }
-        self.decide(queue);
-    }
-}
-
-fn interned(state: Shared<ControllerState>) -> Shared<ControllerState> {
-    let key = fingerprint(&state);
-    let shard = usize::try_from(key % SHARDS).unwrap_or_default();
-    let mut shard = INTERNED[shard]
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
-    if shard.len() >= CAPACITY {
-        shard.clear();
-    }
-    shard.entry(key).or_insert(state).clone()
-}
-
-impl Shared<ControllerState> {
-    /// The state after an input.
-    pub fn after(&self, input: &Input) -> Self {
-        let key = fingerprint(&(self, input));
-        let shard = usize::try_from(key % SHARDS).unwrap_or_default();
-        let shard = || CACHE[shard].lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = shard().get(&key) {
-            return known.clone();
-        }
-        let mut state = ControllerState::clone(self);
-        state.apply(input);
-        let state = interned(Self::new(state));
-        let mut shard = shard();
-        if shard.len() >= CAPACITY {
-            shard.clear();
-        }
-        shard.insert(key, state.clone());
-        state
-    }
-}
-
-/// Empties the caches: the next configuration has other states.
-pub fn clear_caches() {
-    for shard in CACHE.iter().chain(INTERNED.iter()) {
-        shard.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.decide(elapsed);
     }
 }

@@ -5,3 +5,4 @@ pub mod controller;
 pub mod controller_state;
 pub mod events;
 pub mod queue;
+pub mod state_cache;

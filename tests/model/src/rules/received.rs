@@ -1,0 +1,16 @@
+//! What must be true when a process has received an event or an answer.
+
+use super::{Broken, Rule};
+use crate::state::State;
+
+/// What must be true when the processes have received events and answers.
+pub fn when_received(state: &State) -> Result<(), Broken> {
+    let processes = state.controllers.iter();
+    let mut missed = processes.filter_map(|process| process.state.missed.as_ref());
+    missed.next().map_or(Ok(()), |ip| {
+        Err(Broken {
+            rule: Rule::Queued,
+            how: format!("{ip} has a step and is not queued"),
+        })
+    })
+}
