@@ -60,8 +60,8 @@ async fn a_lease_is_valid_while_it_is_renewed_whatever_its_timestamps(scene: &Sc
     // The clock of the other replica is far ahead: by our clock the Lease would last for decades.
     renewed(scene, "2100-01-01T00:00:00.000000Z").await;
     for (sentence, leading) in [
-        ("who has lost the Lease knows it", false),
-        ("and takes it when it is not renewed", true),
+        ("a replica without the Lease does not lead", false),
+        ("it takes the Lease when it is not renewed", true),
     ] {
         scene
             .eventually(sentence, SOON, async || leads(&mooring).await == leading)

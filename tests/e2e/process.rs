@@ -1,6 +1,5 @@
 //! The health, readiness and metrics endpoints of the process.
 
-pub mod certificate;
 mod open_metrics;
 
 use std::time::Duration;
@@ -8,10 +7,11 @@ use std::time::Duration;
 use mooring_cluster::{HttpAnswer, Mooring, MooringOptions, http_get};
 use serde_json::json;
 
-use self::certificate::{
-    distrust_for_a_while, expect_broken_pair_refused, expect_own_event, frequent_checks,
-};
 use self::open_metrics::families;
+use crate::harness::certificates::{
+    distrust_for_a_while, expect_broken_pair_refused, expect_own_event, expect_ready,
+    frequent_checks,
+};
 use crate::harness::scene::{SOON, Scene};
 
 scenes![
@@ -63,23 +63,9 @@ async fn without_an_api_server_it_is_healthy_and_not_ready(scene: &Scene) {
     let status = mooring.terminate().await;
     assert!(
         status.success(),
-        "told to end while it waited: {status}\n{}",
+        "SIGTERM while it waited: {status}\n{}",
         mooring.log()
     );
-}
-
-async fn expect_ready(scene: &Scene, mooring: &Mooring, code: u16) -> String {
-    let sentence = format!("/readyz answers {code}");
-    scene
-        .eventually(&sentence, SOON, async || {
-            let answer = ask(mooring, "/readyz").await?;
-            if answer.code == code {
-                Ok(answer.body)
-            } else {
-                Err(answer.body)
-            }
-        })
-        .await
 }
 
 async fn a_replica_with_an_untrusted_certificate_is_not_ready_and_reports_it(scene: &Scene) {

@@ -10,7 +10,7 @@ use crate::self_managed::{kept, ready_in};
 
 scenes![alone no_secret_is_disclosed];
 
-const AWS_SECRET: &str = "wJalrXUtnFEMI-a-key-that-nobody-is-told";
+const AWS_SECRET: &str = "wJalrXUtnFEMI-a-key-that-nobody-has-seen";
 
 /// The tokens of the replicas of this cluster.
 fn tokens(scene: &Scene) -> Vec<String> {
@@ -87,22 +87,22 @@ async fn no_secret_is_disclosed(scene: &Scene) {
     scene.delete("Pod", "web").await;
     scene.expect_detached(&ip).await;
 
-    let mut told = vec![
+    let mut texts = vec![
         ("the log", mooring.log()),
         ("/metrics", mooring.metrics().await),
     ];
     for objects in ["events -A", "ips", "ipblocks", "pods -A", "leases -A"] {
         let get = format!("get {objects} -o yaml");
-        told.push((objects, scene.kubectl(&get).await.success()));
+        texts.push((objects, scene.kubectl(&get).await.success()));
     }
-    assert!(told[0].1.contains("DEBUG"), "everything is logged");
+    assert!(texts[0].1.contains("DEBUG"), "everything is logged");
     let secrets = before.into_iter().chain(secrets(scene).await);
     for secret in secrets {
-        for (place, text) in &told {
+        for (place, text) in &texts {
             let line = text.lines().find(|line| line.contains(&secret));
             assert!(
                 line.is_none(),
-                "{place} tells {secret}: {}",
+                "{place} contains {secret}: {}",
                 line.unwrap_or_default()
             );
         }

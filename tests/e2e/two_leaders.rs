@@ -135,7 +135,7 @@ async fn with_two_leaders_a_late_assign_without_reassignment_steals_nothing(scen
     assert_ne!(late.result, "Success", "EC2 refuses it: {late}");
     scene.expect_attached(&two.ip, &pod).await;
     let landed = late.unix_ms;
-    let closed_no_gate = "the pod is not told of a theft that never was";
+    let closed_no_gate = "no gate is closed, because no address was taken";
     scene
         .remains(closed_no_gate, TWO_INVENTORIES, async || {
             gate_closings(scene, &pod, landed).is_empty()

@@ -3,9 +3,9 @@
 use mooring_cluster::MooringOptions;
 use serde_json::json;
 
+use crate::harness::certificates::{distrust_for_a_while, frequent_checks};
 use crate::harness::requests::{block_named, ip_named};
 use crate::harness::scene::Scene;
-use crate::process::certificate::{distrust_for_a_while, frequent_checks};
 
 scenes![
     alone reviews_are_answered_with_the_rights_of_the_webhook,

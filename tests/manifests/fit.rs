@@ -12,16 +12,21 @@ use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 
 use crate::files::{NAMESPACE, documents, files, object, read, root};
 
+/// The output of `mooring run --help`.
+pub fn help_of_run() -> String {
+    let help = Command::new(env!("CARGO_BIN_EXE_mooring"))
+        .args(["run", "--help"])
+        .output()
+        .unwrap();
+    String::from_utf8(help.stdout).unwrap()
+}
+
 #[test]
 fn the_deployment_uses_existing_flags() {
     let deployment: Deployment = object("config/default/deployment.yaml");
     let pod = deployment.spec.unwrap().template.spec.unwrap();
     let args = pod.containers[0].args.clone().unwrap();
-    let help = Command::new(env!("CARGO_BIN_EXE_mooring"))
-        .args(["run", "--help"])
-        .output()
-        .unwrap();
-    let help = String::from_utf8(help.stdout).unwrap();
+    let help = help_of_run();
     assert_eq!(args[0], "run");
     for arg in &args[1..] {
         let (flag, _) = arg.split_once('=').unwrap();

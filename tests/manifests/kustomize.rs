@@ -6,6 +6,7 @@ use std::process::Command;
 use mooring_cluster::control_plane_binary;
 
 use crate::files::{documents, files, root};
+use crate::fit::help_of_run;
 
 #[test]
 fn every_file_parses_and_belongs_to_a_kustomization() {
@@ -128,15 +129,7 @@ pub fn built_with(components: &[&str], folder: &str) -> String {
 
 #[test]
 fn the_right_to_use_an_ip_can_be_checked_with_either_certificate() {
-    let help = Command::new(env!("CARGO_BIN_EXE_mooring"))
-        .args(["run", "--help"])
-        .output()
-        .unwrap();
-    assert!(
-        String::from_utf8(help.stdout)
-            .unwrap()
-            .contains("--authorize-use\n")
-    );
+    assert!(help_of_run().contains("--authorize-use\n"));
     for folder in ["default", "self-managed"] {
         let built = built_with(&["authorize-use"], folder);
         for part in [

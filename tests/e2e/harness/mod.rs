@@ -2,6 +2,7 @@
 
 #[macro_use]
 pub mod runner;
+pub mod certificates;
 pub mod clusters;
 pub mod diagnostics;
 pub mod expectations;

@@ -1,16 +1,17 @@
 //! `mooring-dev demo`: shows the work of Mooring with real kubectl output.
 
+mod manifests;
 mod queries;
 mod steps;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
-use mooring_cluster::{ClusterOptions, target};
+use mooring_cluster::ClusterOptions;
 
-use self::queries::{holder, location};
-use self::steps::{annotation_removed, cleaned_up, node_fails, partner};
-use crate::packets::{PARTNERS, POD_CIDR, Packets};
+use self::steps::{
+    annotation_removed, block_and_address, cleaned_up, deployment, node_fails, partner, rollout,
+};
+use crate::packets::{POD_CIDR, Packets};
 use crate::screen::Screen;
 use crate::world::World;
 
@@ -68,86 +69,12 @@ async fn show(
     mut packets: Result<Packets, String>,
 ) -> Result<(), String> {
     let cluster = &world.cluster;
-    screen.step("A block of addresses that the company owns, and one address of it");
-    let failover = format!("failoverAfter: {}s", FAILOVER.as_secs());
-    let node = format!("node: {{routes: [{{to: {PARTNERS}}}]}}");
-    let mut lines = vec![failover.as_str()];
-    if packets.is_ok() {
-        lines.push(&node);
-    }
-    let block = manifest(screen, "block.yaml", &world.sample("ipblock.yaml", &lines)?)?;
-    let ip = manifest(screen, "ip.yaml", &world.sample("ip.yaml", &[])?)?;
-    screen
-        .kubectl(cluster, &format!("apply -f {block} -f {ip}"))
-        .await?;
-    screen
-        .kubectl(
-            cluster,
-            &format!("wait --for=condition=Ready --timeout=20s ipblock/{BLOCK} ip/{NAME}"),
-        )
-        .await?;
-    screen.kubectl(cluster, "get ipblocks").await?;
-
-    screen.step("A Deployment whose pod asks for it by an annotation");
-    let deployment = manifest(
-        screen,
-        "deployment.yaml",
-        &world.sample("deployment.yaml", &[])?,
-    )?;
-    screen
-        .kubectl(cluster, &format!("apply -f {deployment}"))
-        .await?;
-    screen
-        .kubectl(
-            cluster,
-            &format!("rollout status deployment/{NAME} --timeout=30s"),
-        )
-        .await?;
-    let first = holder(screen, cluster, None).await?;
-    screen
-        .kubectl(cluster, &format!("describe ip {NAME}"))
-        .await?;
-    location(screen, cluster).await;
+    block_and_address(screen, world, packets.is_ok()).await?;
+    let first = deployment(screen, world).await?;
     partner(screen, cluster, &mut packets, &first).await?;
-
-    screen.step("A rollout with the default strategy: the new pod takes the address over");
-    screen
-        .kubectl(cluster, &format!("rollout restart deployment/{NAME}"))
-        .await?;
-    screen
-        .kubectl(
-            cluster,
-            &format!("rollout status deployment/{NAME} --timeout=30s"),
-        )
-        .await?;
-    let second = holder(screen, cluster, Some(&first)).await?;
-    screen.kubectl(cluster, "get ips").await?;
-    screen
-        .kubectl(cluster, &format!("get pods -l {SELECTOR} -o wide"))
-        .await?;
-    location(screen, cluster).await;
-
+    let second = rollout(screen, cluster, &first).await?;
     let third = node_fails(screen, cluster, &mut packets, &second).await?;
     partner(screen, cluster, &mut packets, &third).await?;
     annotation_removed(screen, cluster).await?;
     cleaned_up(screen, cluster).await
-}
-
-/// Writes a manifest to a file, and shows it.
-fn manifest(screen: &Screen, name: &str, text: &str) -> Result<String, String> {
-    let folder: PathBuf = target().join("demo");
-    let path = folder.join(name);
-    std::fs::create_dir_all(&folder)
-        .and_then(|()| std::fs::write(&path, text))
-        .map_err(|error| format!("{}: {error}", path.display()))?;
-    screen.file(&shown(&path), text);
-    Ok(shown(&path))
-}
-
-/// A path relative to the repository, as a user types it.
-fn shown(path: &std::path::Path) -> String {
-    path.strip_prefix(mooring_cluster::repository())
-        .unwrap_or(path)
-        .display()
-        .to_string()
 }

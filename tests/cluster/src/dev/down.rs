@@ -39,7 +39,7 @@ pub(crate) fn down() -> Result<(), String> {
     };
     let signalled = Command::new("kill").arg(pid.to_string()).status();
     if !signalled.is_ok_and(|status| status.success()) {
-        return Err(format!("process {pid} could not be told to end"));
+        return Err(format!("SIGTERM could not be sent to process {pid}"));
     }
     let screen = Screen::new();
     run(screen.until(

@@ -1,12 +1,94 @@
-//! The steps of the demo after the rollout, and the packets between the pod and a partner.
+//! The steps of the demo, in their order, and the packets between the pod and a partner.
 
 use mooring_cluster::Cluster;
 use serde_json::Value;
 
+use super::manifests::manifest;
 use super::queries::{Holder, get, holder, location};
 use super::{ADDRESS, BLOCK, FAILOVER, GRACE, LIMIT, NAME, SELECTOR};
-use crate::packets::Packets;
+use crate::packets::{PARTNERS, Packets};
 use crate::screen::Screen;
+use crate::world::World;
+
+/// `with_node_part`: the node part passes the packets.
+pub(super) async fn block_and_address(
+    screen: &mut Screen,
+    world: &World,
+    with_node_part: bool,
+) -> Result<(), String> {
+    let cluster = &world.cluster;
+    screen.step("A block of addresses that the company owns, and one address of it");
+    let failover = format!("failoverAfter: {}s", FAILOVER.as_secs());
+    let node = format!("node: {{routes: [{{to: {PARTNERS}}}]}}");
+    let mut lines = vec![failover.as_str()];
+    if with_node_part {
+        lines.push(&node);
+    }
+    let block = manifest(screen, "block.yaml", &world.sample("ipblock.yaml", &lines)?)?;
+    let ip = manifest(screen, "ip.yaml", &world.sample("ip.yaml", &[])?)?;
+    screen
+        .kubectl(cluster, &format!("apply -f {block} -f {ip}"))
+        .await?;
+    screen
+        .kubectl(
+            cluster,
+            &format!("wait --for=condition=Ready --timeout=20s ipblock/{BLOCK} ip/{NAME}"),
+        )
+        .await?;
+    screen.kubectl(cluster, "get ipblocks").await?;
+    Ok(())
+}
+
+/// Returns the holder.
+pub(super) async fn deployment(screen: &mut Screen, world: &World) -> Result<Holder, String> {
+    let cluster = &world.cluster;
+    screen.step("A Deployment whose pod asks for it by an annotation");
+    let deployment = manifest(
+        screen,
+        "deployment.yaml",
+        &world.sample("deployment.yaml", &[])?,
+    )?;
+    screen
+        .kubectl(cluster, &format!("apply -f {deployment}"))
+        .await?;
+    screen
+        .kubectl(
+            cluster,
+            &format!("rollout status deployment/{NAME} --timeout=30s"),
+        )
+        .await?;
+    let first = holder(screen, cluster, None).await?;
+    screen
+        .kubectl(cluster, &format!("describe ip {NAME}"))
+        .await?;
+    location(screen, cluster).await;
+    Ok(first)
+}
+
+/// Returns the new holder.
+pub(super) async fn rollout(
+    screen: &mut Screen,
+    cluster: &Cluster,
+    first: &Holder,
+) -> Result<Holder, String> {
+    screen.step("A rollout with the default strategy: the new pod takes the address over");
+    screen
+        .kubectl(cluster, &format!("rollout restart deployment/{NAME}"))
+        .await?;
+    screen
+        .kubectl(
+            cluster,
+            &format!("rollout status deployment/{NAME} --timeout=30s"),
+        )
+        .await?;
+    let second = holder(screen, cluster, Some(first)).await?;
+    screen.kubectl(cluster, "get ips").await?;
+    screen
+        .kubectl(cluster, &format!("get pods -l {SELECTOR} -o wide"))
+        .await?;
+    location(screen, cluster).await;
+    Ok(second)
+}
 
 pub(super) async fn node_fails(
     screen: &mut Screen,

@@ -1,15 +1,29 @@
 //! A certificate that the API server does not trust, or that does not match its key: the replica reports it by
 //! `/readyz` and by Events of its pod.
 
-use mooring_cluster::{Mooring, MooringOptions};
+use mooring_cluster::{Mooring, MooringOptions, http_get};
 use serde_json::{Value, json};
 
-use super::expect_ready;
-use crate::harness::scene::{SOON, Scene};
+use super::scene::{SOON, Scene};
 
 const UID: &str = "7d9a4a3c-6a53-4c38-8b1d-111111111111";
 const CONFIGURATION: &str = "validatingwebhookconfiguration mooring";
 const BUNDLE: &str = "/webhooks/0/clientConfig/caBundle";
+
+/// Waits until `/readyz` answers this code. Returns the body.
+pub async fn expect_ready(scene: &Scene, mooring: &Mooring, code: u16) -> String {
+    let sentence = format!("/readyz answers {code}");
+    scene
+        .eventually(&sentence, SOON, async || {
+            let answer = http_get(&format!("{}/readyz", mooring.http_url())).await?;
+            if answer.code == code {
+                Ok(answer.body)
+            } else {
+                Err(answer.body)
+            }
+        })
+        .await
+}
 
 /// Writes the CA bundle of the first of our webhooks.
 async fn set_ca_bundle(scene: &Scene, bundle: &Value) {
@@ -40,7 +54,7 @@ pub async fn distrust_for_a_while(scene: &Scene, mooring: &Mooring) {
 /// Waits for an Event about the pod of the replica. `kubectl describe pods` finds such Events by the UID of the pod.
 pub async fn expect_own_event(scene: &Scene, reason: &str) {
     scene
-        .eventually("an Event of its pod tells it", SOON, async || {
+        .eventually("its pod has the Event", SOON, async || {
             let events = scene
                 .kubectl("-n mooring-system get events -o json")
                 .await
