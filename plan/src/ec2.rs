@@ -5,11 +5,12 @@
 //!   `step/call.rs`.
 //! - Without `AllowReassignment` EC2 refuses an Assign if another ENI has the address (the same page). EC2 has no other
 //!   fencing: `cloud.rs`, `Reassign`.
-//! - An Assign creates neither primary addresses nor prefixes, and moves neither (the same page): `facts/immovable.rs`.
+//! - An Assign that names addresses creates neither primary addresses nor prefixes, and moves neither (for prefixes not
+//!   confirmed: docs/design/ec2.md, "AssignPrivateIpAddresses"): `facts/immovable.rs`.
 //! - `DescribeInstanceTypes` refuses all types if it does not know one (docs/design/ec2.md, "Limits and throttling"):
 //!   `facts/apply/limits.rs`.
-//! - A list with a filter for a subnet of another account or region is empty, without an error (EC2 API reference,
-//!   `DescribeNetworkInterfaces`): `facts/existence.rs`.
+//! - A list with a filter for a subnet of another account or region is empty, without an error (our assumption):
+//!   `facts/existence.rs`.
 //! - A Describe can show a change late, and "no such object" proves nothing (EC2 API reference, "Eventual consistency"):
 //!   `facts/node_pace.rs`, `nodes.rs`.
 //! - A terminated instance is shown for about an hour (EC2 User Guide, "Terminate instances"): `cloud.rs`,

@@ -6,7 +6,7 @@
 
 use crate::names::ResourceVersion;
 
-/// The revision of the store, from the answers about one object or list: in the controller the `Lease`, in the node
+/// The revision of the store, from the answers about one object: in the controller the `Lease`, in the node
 /// part its `IPNode` (R1.25). No other request is needed between relists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Revision {

@@ -57,7 +57,7 @@ fn start(client: Client, instance: String) -> Queue {
     };
     let started = Instant::now();
     let poster = Poster::new(client, reporter, move || started.elapsed());
-    // This process makes no requests that an Event has to wait for.
+    // These Events wait for no requests.
     let requests = TaskTracker::new();
     requests.close();
     tokio::spawn(post_queued(poster, events, requests, || {}));

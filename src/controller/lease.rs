@@ -33,7 +33,7 @@ const NAME: &str = "mooring";
 /// Time limit for the whole release. Without a release the other replicas wait for the expiry.
 const RELEASE: Duration = Duration::from_millis(1500);
 
-/// What the engine tells the election.
+/// Signals of the engine to the election.
 #[derive(Clone, Default)]
 pub(super) struct Signals {
     /// Every kind was listed, so this replica can lead.
@@ -135,11 +135,11 @@ impl LeaderElector {
         tokio::select! {
             () = clock.until(at) => {}
             Some(lease) = self.watched.next() => {
-                let news = record(&lease).is_some_and(|record| {
+                let changed = record(&lease).is_some_and(|record| {
                     self.revision.watched(record.version);
                     self.election.observe(record, clock.now())
                 });
-                if news {
+                if changed {
                     self.last = Some(lease);
                 }
             }

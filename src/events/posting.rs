@@ -30,6 +30,7 @@ pub async fn post_queued(
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::cell::Cell;
     use std::sync::{Arc, Mutex};
     use std::time::Duration;
 
@@ -94,6 +95,7 @@ mod tests {
     }
 
     /// The codes that the API server answered to one Warning, one after the other, until it was posted or given up.
+    /// Asserts that each failure was reported.
     async fn answered(codes: &'static [u16]) -> Vec<u16> {
         let answered = Arc::<Mutex<Vec<u16>>>::default();
         let seen = Arc::clone(&answered);
@@ -110,17 +112,20 @@ mod tests {
         });
         let (queue, waiting) = Queue::new();
         let _ = queue.put(event(EventType::Warning, 0));
+        let failed = Cell::new(0);
         let requests = TaskTracker::new();
         requests.close();
         // The queue stays open, so that a Warning that was put back waits for its time.
         let until_quiet =
             async { while tokio::time::timeout(MINUTE, known.changed()).await.is_ok() {} };
         tokio::select! {
-            () = post_queued(poster(client), waiting, requests, || {}) => {}
+            () = post_queued(poster(client), waiting, requests, || failed.set(failed.get() + 1)) => {}
             () = until_quiet => {}
         }
         drop(queue);
         let answered = answered.lock().unwrap();
+        let refused = answered.iter().filter(|code| **code != 201);
+        assert_eq!(failed.get(), refused.count(), "{answered:?}");
         answered.clone()
     }
 

@@ -22,7 +22,7 @@ use std::process::Command;
 use mooring_plan::reason::Reason;
 
 /// The code blocks with commands that a test runs: page, heading, number of blocks, test.
-const PLAYED: [(&str, &str, usize, &str); 9] = [
+const RUN: [(&str, &str, usize, &str); 9] = [
     (
         "README.md",
         "Try it, without AWS",
@@ -66,7 +66,7 @@ const PLAYED: [(&str, &str, usize, &str); 9] = [
 
 /// The code blocks that no test runs: those that need AWS, and those of CONTRIBUTING.md, which developers use every
 /// day.
-const NOT_PLAYED: [(&str, &str, usize); 2] = [
+const NOT_RUN: [(&str, &str, usize); 2] = [
     (
         "docs/design/ec2.md",
         "AWS can give a reserved address to a new ENI",
@@ -202,13 +202,13 @@ fn every_block_of_commands_is_run_by_a_test() {
             }
         }
     }
-    let played = PLAYED
+    let run = RUN
         .iter()
         .map(|(page, heading, count, _)| ((*page, *heading), *count));
-    let others = NOT_PLAYED
+    let others = NOT_RUN
         .iter()
         .map(|(page, heading, count)| ((*page, *heading), *count));
-    let known: BTreeMap<_, _> = played
+    let known: BTreeMap<_, _> = run
         .chain(others)
         .map(|((page, heading), count)| ((page.to_owned(), heading.to_owned()), count))
         .collect();

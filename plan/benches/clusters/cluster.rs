@@ -39,8 +39,8 @@ pub enum Due {
     Effect(Box<Effect>),
     /// A call reaches EC2.
     Call(CallGroup, Members),
-    /// The engine is told.
-    Tell(Box<Event>),
+    /// The engine receives an event.
+    Deliver(Box<Event>),
     /// The next pod of this IP is bound to that node.
     Bound(u32, u32),
     /// The pod that had this IP goes.
@@ -87,7 +87,7 @@ impl Cluster {
                 Effect::Inventory(subnet) => {
                     let listed = Fact::InventoryDone(subnet.clone(), self.interfaces.describe());
                     let done = Event::Completed(Work::Inventory(subnet), listed.into());
-                    later(now.plus(DESCRIBE), Due::Tell(Box::new(done)));
+                    later(now.plus(DESCRIBE), Due::Deliver(Box::new(done)));
                     continue;
                 }
                 Effect::BlockSteps(..) | Effect::NodeStep(..) => DESCRIBE,
@@ -117,7 +117,7 @@ impl Cluster {
             Err(refused(Outcome::Throttled, "RequestLimitExceeded"))
         };
         let answer = Event::Called(group, members, result);
-        later(now.plus(HALF_A_CALL), Due::Tell(Box::new(answer)));
+        later(now.plus(HALF_A_CALL), Due::Deliver(Box::new(answer)));
     }
 
     /// The API server carries out an effect, answers, and shows the change.
@@ -164,7 +164,7 @@ impl Cluster {
         };
         self.engine.handle(Event::Completed(work, completion), now);
         for fact in shown {
-            later(now.plus(WATCH), Due::Tell(Box::new(Event::Fact(fact))));
+            later(now.plus(WATCH), Due::Deliver(Box::new(Event::Fact(fact))));
         }
     }
 

@@ -37,7 +37,7 @@ struct Scenario {
     accounts: usize,
     /// What EC2 allows each account.
     quota: Budget,
-    /// What each cluster is told of it.
+    /// The budget in the flags of each cluster.
     flags: Budget,
 }
 

@@ -93,7 +93,7 @@ impl Run {
         let this = &mut self.clusters[cluster];
         match due {
             Due::Wake => this.wake = None,
-            Due::Tell(event) => this.engine.handle(*event, now),
+            Due::Deliver(event) => this.engine.handle(*event, now),
             Due::Effect(effect) => this.carry_out(*effect, now, later),
             Due::Call(group, members) => {
                 let account = &mut self.accounts[cluster % accounts];
@@ -108,7 +108,7 @@ impl Run {
         for (at, due) in plans {
             self.plan(cluster, at, due);
         }
-        // What is due in the same moment for the same cluster is told before it begins anything.
+        // What is due in the same moment for the same cluster is delivered before it begins anything.
         let next = self.order.peek();
         if next.is_none_or(|Reverse((next, _, of))| *next > at || *of != cluster) {
             self.begin(cluster);

@@ -1,8 +1,8 @@
-//! What a process wants of the lease: to lead, or that another one leads.
+//! Whether a process tries to hold the lease, or leaves it to another one.
 
 use crate::time::Instant;
 
-/// What this process wants of the lease.
+/// Whether this process tries to hold the lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Intent {
     /// Nothing yet: it could not lead, because its lists are not complete.

@@ -63,7 +63,7 @@ fn an_attach_is_reported_on_pod_and_ip_and_the_pod_learns_which_ip() {
 fn an_address_that_another_pod_takes_over_is_reported_as_moved() {
     let mut world = Paced::attached_once();
     world.notices.clear();
-    world.dies(0);
+    world.node_fails(0);
     world.ends("db");
     world.pod("db-2", 0, 1);
     world.run(Duration::from_mins(2));

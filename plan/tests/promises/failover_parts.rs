@@ -144,7 +144,7 @@ fn a_failover_without_a_taint_of_ours_is_not_measured() {
     let mut world = Paced::new(2, 1, Reassign::Refuse);
     world.pod("db", 0, 0);
     world.run(Duration::from_secs(20));
-    world.dies(0);
+    world.node_fails(0);
     world.ends("db");
     world.pod("db", 0, 1);
     world.run(Duration::from_mins(1));

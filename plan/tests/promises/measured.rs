@@ -116,7 +116,7 @@ fn a_claim_that_was_given_up_is_not_part_of_the_next_ones_time() {
 fn a_move_is_measured_as_one() {
     let mut world = Paced::attached_once();
     world.reports.clear();
-    world.dies(0);
+    world.node_fails(0);
     world.ends("db");
     world.pod("db", 0, 1);
     world.run(Duration::from_mins(2));

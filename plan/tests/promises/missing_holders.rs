@@ -1,5 +1,5 @@
-//! Which holders count as missing. Up to a fifth of those of a block, and always two, are released after a minute and a
-//! second read.
+//! Which holders count as missing. Up to a fifth of the claimed addresses of a block, and always two, are released after
+//! a minute and a second read.
 //! Rules: R7.1, R7.2, R7.4.
 
 use std::time::Duration;

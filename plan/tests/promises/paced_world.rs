@@ -97,7 +97,7 @@ impl Paced {
     }
 
     /// The node is unreachable, and its pods are being deleted.
-    pub fn dies(&mut self, number: usize) {
+    pub fn node_fails(&mut self, number: usize) {
         let name = NodeName::new(node(number));
         self.kube.bump();
         let lost = self.kube.nodes.get_mut(&name).unwrap();

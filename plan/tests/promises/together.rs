@@ -68,7 +68,7 @@ fn moves_that_wait_for_a_leader_share_requests() {
     for (reassign, most) in [(Reassign::Refuse, 16), (Reassign::Allow, 8)] {
         let mut world = drained(reassign);
         for number in 0..OLD {
-            world.dies(number);
+            world.node_fails(number);
         }
         pods(&mut world, IPS, "new", OLD, OLD);
         world.begins();
@@ -89,7 +89,7 @@ fn moves_in_sequence_need_few_requests() {
     for every in [10, 12, 14] {
         let mut world = drained(Reassign::Refuse);
         for number in 0..OLD {
-            world.dies(number);
+            world.node_fails(number);
         }
         for number in 0..IPS {
             world.pod(&format!("new-{number}"), number, OLD + number % OLD);
@@ -254,7 +254,7 @@ fn moves_precede_detaches_when_tokens_are_scarce() {
     world.sent.clear();
     // The pods of the first ten nodes end; the pods of the next ten move.
     for number in 10..20 {
-        world.dies(number);
+        world.node_fails(number);
     }
     for number in (0..40).filter(|number| number % 20 >= 10) {
         world.pod(&format!("b-{number}"), number, 20 + number % 20);

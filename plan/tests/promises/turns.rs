@@ -76,7 +76,7 @@ fn a_denied_failover_delays_no_deletion_in_another_block() {
     world.pod("ends", 1, 1);
     world.run(Duration::from_mins(1));
     world.denies = of_the_first;
-    world.dies(0);
+    world.node_fails(0);
     world.pod("next", OTHER, 2);
     world.run(LONG);
     assert!(calls(&world, Action::Unassign, address(OTHER)) > 10);
@@ -120,7 +120,7 @@ fn denied_beside(held: usize) -> Paced {
     world.run(Duration::from_mins(1));
     assert_eq!(world.attached(10), held + 1);
     world.denies = of_the_first;
-    world.dies(0);
+    world.node_fails(0);
     world.pod("next", 9, TO);
     world.run(LONG);
     world.sent.clear();
@@ -196,7 +196,7 @@ fn failovers_are_claimed_at_once_and_still_try_one_after_the_other() {
     let mut world = denied_beside(5);
     world.denies = is_unassign;
     for number in 1..=5 {
-        world.dies(number);
+        world.node_fails(number);
         world.pod(&format!("next{number}"), number, TO);
     }
     world.run(LONG);

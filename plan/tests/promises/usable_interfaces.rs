@@ -1,5 +1,5 @@
 //! Which ENI of a node carries an address. A node that is away gets none.
-//! Rules: R3.5, R3.6.
+//! Rules: R3.1, R3.5, R3.6.
 
 use mooring_plan::reason::Reason;
 

@@ -169,14 +169,14 @@ mod tests {
     #[test]
     fn idle_connections_of_one_client_take_no_slot_of_another() {
         let limit = Arc::new(ConnectionLimit::new(3));
-        let honest = limit.take(HERE).unwrap();
+        let other = limit.take(HERE).unwrap();
         let mut many = Vec::new();
         for _ in 0..10 {
             many.push(limit.take(ELSEWHERE).unwrap());
         }
-        assert!(!honest.evicted().is_cancelled());
+        assert!(!other.evicted().is_cancelled());
         let _next = limit.take(HERE).unwrap();
-        assert!(!honest.evicted().is_cancelled());
+        assert!(!other.evicted().is_cancelled());
         let here = many.iter().filter(|slot| !slot.evicted().is_cancelled());
         assert_eq!(here.count(), 1);
     }

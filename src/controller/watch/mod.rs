@@ -100,7 +100,7 @@ async fn watch(
         if let Some(observer) = &observer {
             observer(shown.kind, &event);
         }
-        let mut news = Vec::new();
+        let mut changes = Vec::new();
         match event {
             Event::Init => known.begin(),
             Event::Apply(object) | Event::InitApply(object) => {
@@ -108,7 +108,7 @@ async fn watch(
                     known.see(key);
                 }
                 match shown.read(&object) {
-                    Ok(fact) => news.push(fact),
+                    Ok(fact) => changes.push(fact),
                     // Keep what is known: an object that cannot be read is not gone.
                     Err(error) => {
                         metrics.reconcile_error("Unreadable");
@@ -116,25 +116,25 @@ async fn watch(
                             error = chain(&error),
                             "an object cannot be read and is left alone"
                         );
-                        news.extend(shown.unreadable(&object, &error));
+                        changes.extend(shown.unreadable(&object, &error));
                     }
                 }
             }
             Event::Delete(object) => {
                 if let Some(key) = shown.key(&object) {
-                    news.extend(shown.deleted(&key));
+                    changes.extend(shown.deleted(&key));
                     known.forget(&key);
                 }
             }
             Event::InitDone => {
-                news.extend(known.done().iter().filter_map(|key| shown.vanished(key)));
+                changes.extend(known.done().iter().filter_map(|key| shown.vanished(key)));
                 if !std::mem::replace(&mut synced, true) {
-                    news.push(Fact::Synced(shown.kind));
+                    changes.push(Fact::Synced(shown.kind));
                 }
                 relisted.notify_one();
             }
         }
-        for fact in news {
+        for fact in changes {
             if facts.send(fact).await.is_err() {
                 return;
             }

@@ -210,7 +210,7 @@ impl Process {
             }
             assert!(
                 begin.elapsed() < limit,
-                "{} runs {limit:?} after it was told to end; its last lines:\n{}",
+                "{} runs {limit:?} after SIGTERM; its last lines:\n{}",
                 self.program.name,
                 tail(&self.log(), 25)
             );

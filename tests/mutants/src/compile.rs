@@ -103,7 +103,7 @@ impl Tree {
             }
             if blamed.is_empty() {
                 let texts: String = failures.into_iter().map(|failure| failure.text).collect();
-                return Err(format!("no mutant is to blame for this:\n{texts}").into());
+                return Err(format!("no mutant causes this:\n{texts}").into());
             }
             without.extend(blamed);
         }

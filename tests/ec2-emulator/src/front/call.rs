@@ -118,11 +118,11 @@ impl Emulator {
             return Fate::Answered(self.execute(call, Turn::First));
         };
         tracing::info!(%action, fault = id, ?effect, "a fault strikes");
-        self.suffer(call, id, effect).await
+        self.apply_fault(call, id, effect).await
     }
 
     /// Applies a fault to a call.
-    async fn suffer(&self, call: &Incoming, fault: u64, effect: Effect) -> Fate {
+    async fn apply_fault(&self, call: &Incoming, fault: u64, effect: Effect) -> Fate {
         match effect {
             Effect::Drop { when: When::Before } => Fate::DroppedBefore,
             Effect::Drop { when: When::After } => {

@@ -71,13 +71,13 @@ impl Ec2 {
     }
 
     pub(super) fn start(&mut self, ids: &BTreeSet<InstanceId>) -> Result<Changed, Ec2Error> {
-        self.alive(ids)?;
+        self.not_terminated(ids)?;
         self.set_state(ids, InstanceState::Running)
     }
 
     /// The interfaces of a stopped instance keep their addresses (EC2 User Guide, "Stop and start").
     pub(super) fn stop(&mut self, ids: &BTreeSet<InstanceId>) -> Result<Changed, Ec2Error> {
-        self.alive(ids)?;
+        self.not_terminated(ids)?;
         self.set_state(ids, InstanceState::Stopped)
     }
 
@@ -110,7 +110,7 @@ impl Ec2 {
     }
 
     /// Checks that all exist and none is terminated.
-    fn alive(&self, ids: &BTreeSet<InstanceId>) -> Result<(), Ec2Error> {
+    fn not_terminated(&self, ids: &BTreeSet<InstanceId>) -> Result<(), Ec2Error> {
         for id in ids {
             if self.instance(*id)?.state == InstanceState::Terminated {
                 return Err(Ec2Error::new(

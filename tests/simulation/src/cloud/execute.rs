@@ -253,16 +253,20 @@ impl Cloud {
             Answer::Xml(status, body) => format!("{status} {:016x}", digest(body)),
             Answer::Broken => "broken".to_owned(),
         };
-        let heard = waiting.send(answer).is_ok();
+        let received = waiting.send(answer).is_ok();
         let moment = self.log.moment();
-        if let Some(entry) = call.entry.filter(|_| heard)
+        if let Some(entry) = call.entry.filter(|_| received)
             && let Some(entry) = self.lock().calls.get_mut(entry)
         {
             entry.answered = Some(moment);
         }
-        let heard = if heard { "" } else { ", and no client waits" };
+        let received = if received {
+            ""
+        } else {
+            ", and no client waits"
+        };
         self.log
-            .say(format!("cloud    answered {}: {said}{heard}", call.text));
+            .say(format!("cloud    answered {}: {said}{received}", call.text));
     }
 }
 
