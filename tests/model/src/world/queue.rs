@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use mooring_plan::names::IpName;
-use mooring_plan::step::Decision;
+use mooring_plan::step::{Decision, Step};
 use mooring_world::affected::{checks_cycles_soon, may_be_late};
 
 use super::clock::NOW;
@@ -36,6 +36,8 @@ fn has_new_step(before: Option<&Decision>, now: &Decision, elapsed: Duration) ->
         let due = NOW.plus(elapsed).plus(TOLERANCE);
         let is_due = before.again.is_some_and(|again| again <= due);
         let late = checks_cycles_soon(before, NOW) && may_be_late(step);
-        before.step.is_none() && !is_due && !late
+        // A read that has become too old is repeated when its IP is decided, and before that it is not needed.
+        let repeats = elapsed >= TOLERANCE && matches!(step, Step::Read(_));
+        before.step.is_none() && !is_due && !late && !repeats
     })
 }
