@@ -9,7 +9,7 @@ use mooring_plan::cloud::Interface;
 use mooring_plan::engine::{Completion, Effect, Engine, Event, Pacing, Work};
 use mooring_plan::facts::{CallError, Fact, Facts, Kind, Settings};
 use mooring_plan::names::{IpName, SubnetId};
-use mooring_plan::step::{CallGroup, Decision};
+use mooring_plan::step::{CallGroup, Decision, Step};
 use mooring_plan::time::Instant;
 use mooring_world::engine;
 use mooring_world::kube::Kube;
@@ -40,7 +40,7 @@ pub struct ControllerState {
     /// The time of the next step, if no event comes before.
     pub deadline: Option<Instant>,
     /// An IP that has a step and that the engine has not queued: it would not look at it.
-    pub missed: Option<IpName>,
+    pub missed: Option<(IpName, Step)>,
 }
 
 /// An inventory in progress.
@@ -196,7 +196,8 @@ impl ControllerState {
     /// Computes the decision for each IP, whether the engine has queued it or not. The order in which the engine decides
     /// for the queued IPs is one of the orders that are explored.
     ///
-    /// `elapsed`: the time that has passed. None: moments were changed, so that new steps prove nothing.
+    /// `elapsed`: the time that has passed. None: new steps prove nothing, because moments were changed, or because a
+    /// step began, which only takes room from others: the reason of a pod that waits may be late.
     fn decide(&mut self, elapsed: Option<Duration>) {
         let mut queued = BTreeSet::new();
         while let Some(ip) = self.engine.next_queued() {
@@ -236,6 +237,7 @@ impl ControllerState {
             Input::EventWithoutDelay(fact) => self.engine.handle(Event::Fact(fact.clone()), NOW),
             Input::StepStarted(ip) => {
                 let _ = self.engine.reconcile(ip, NOW);
+                elapsed = None;
             }
             Input::StepEnded(ip, fact) => {
                 let completion = Completion::from(fact.clone());
@@ -244,7 +246,10 @@ impl ControllerState {
                 self.pass(STEP);
                 self.prepare();
             }
-            Input::RequestBegun(group) => self.engine.begin_together(group, NOW),
+            Input::RequestBegun(group) => {
+                self.engine.begin_together(group, NOW);
+                elapsed = None;
+            }
             Input::RequestEnded(group, members, result) => {
                 let called = Event::Called(group.clone(), members.clone(), result.clone());
                 self.engine.handle(called, later);

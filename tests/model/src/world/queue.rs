@@ -14,17 +14,17 @@ use super::clock::NOW;
 /// The model rounds moments to seconds.
 const TOLERANCE: Duration = Duration::from_secs(1);
 
-/// An IP that has a new step and is neither queued nor due. `before` and `now`: the decisions before and after an input
+/// An IP that has a new step, which is returned too, and is neither queued nor due. `before` and `now`: the decisions before and after an input
 /// in which this time has passed.
 pub fn unqueued(
     before: &BTreeMap<IpName, Decision>,
     now: &BTreeMap<IpName, Decision>,
     queued: &BTreeSet<IpName>,
     elapsed: Duration,
-) -> Option<IpName> {
+) -> Option<(IpName, Step)> {
     let mut others = now.iter().filter(|(ip, _)| !queued.contains(*ip));
     let missed = others.find(|(ip, decision)| has_new_step(before.get(*ip), decision, elapsed));
-    missed.map(|(ip, _)| ip.clone())
+    missed.and_then(|(ip, decision)| Some((ip.clone(), decision.step.clone()?)))
 }
 
 /// True if the decision has a step that must not be late, and before had none and was not due.
