@@ -14,8 +14,8 @@ use super::clock::NOW;
 /// The model rounds moments to seconds.
 const TOLERANCE: Duration = Duration::from_secs(1);
 
-/// An IP that has a new step, which is returned too, and is neither queued nor due. `before` and `now`: the decisions before and after an input
-/// in which this time has passed.
+/// An IP that has a new step, which is returned too, and is neither queued nor due. `before` and `now`: the decisions
+/// before and after an input in which this time has passed.
 pub fn unqueued(
     before: &BTreeMap<IpName, Decision>,
     now: &BTreeMap<IpName, Decision>,
