@@ -10,7 +10,7 @@ use crate::self_managed::{kept, ready_in};
 
 scenes![alone no_secret_is_disclosed];
 
-const AWS_SECRET: &str = "wJalrXUtnFEMI-a-key-that-nobody-has-seen";
+const AWS_SECRET: &str = "wJalrXUtnFEMI-an-example-of-a-secret-key";
 
 /// The tokens of the replicas of this cluster.
 fn tokens(scene: &Scene) -> Vec<String> {

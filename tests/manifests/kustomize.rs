@@ -1,6 +1,7 @@
 //! Every file belongs to a kustomization, and kustomize builds what users apply, also with components.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::process::Command;
 
 use mooring_cluster::control_plane_binary;
@@ -54,7 +55,6 @@ fn every_file_parses_and_belongs_to_a_kustomization() {
 
 #[test]
 fn kustomize_builds_what_users_apply() {
-    let kubectl = control_plane_binary("kubernetes", "kubectl");
     for folder in [
         "config/crd",
         "config/default",
@@ -63,18 +63,8 @@ fn kustomize_builds_what_users_apply() {
         "config/self-managed",
         "webhook-certs",
     ] {
-        let built = Command::new(&kubectl)
-            .arg("kustomize")
-            .arg(root().join(folder))
-            .output()
-            .unwrap();
-        assert!(
-            built.status.success(),
-            "{folder}: {}",
-            String::from_utf8_lossy(&built.stderr)
-        );
+        let text = built(&root().join(folder), folder);
         if folder == "config/default" {
-            let text = String::from_utf8_lossy(&built.stdout);
             assert!(
                 !text.contains("kind: CustomResourceDefinition"),
                 "the definitions are applied apart"
@@ -85,7 +75,6 @@ fn kustomize_builds_what_users_apply() {
             );
         }
         if folder == "config/self-managed" {
-            let text = String::from_utf8_lossy(&built.stdout);
             assert!(text.contains("- --tls=self-managed"), "{text}");
             for others in ["cert-manager.io", "mooring-webhook-tls"] {
                 assert!(!text.contains(others), "{others} is of no use here");
@@ -113,15 +102,20 @@ pub fn built_with(components: &[&str], folder: &str) -> String {
     let components = components.collect::<Vec<_>>().join(", ");
     let kustomization = format!("resources: [{config}/{folder}]\ncomponents: [{components}]\n");
     std::fs::write(path.join("kustomization.yaml"), kustomization).unwrap();
+    built(&path, folder)
+}
+
+/// The output of kustomize for the folder at `path`, which a failure calls `name`.
+fn built(path: &Path, name: &str) -> String {
     let kubectl = control_plane_binary("kubernetes", "kubectl");
     let built = Command::new(&kubectl)
         .arg("kustomize")
-        .arg(&path)
+        .arg(path)
         .output()
         .unwrap();
     assert!(
         built.status.success(),
-        "{folder}: {}",
+        "{name}: {}",
         String::from_utf8_lossy(&built.stderr)
     );
     String::from_utf8(built.stdout).unwrap()

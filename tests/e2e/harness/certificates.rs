@@ -86,8 +86,8 @@ pub async fn expect_broken_pair_refused(scene: &Scene, mooring: &Mooring) {
     std::fs::write(&key, other.serialize_pem()).unwrap();
     expect_own_event(scene, "CertificateRefused").await;
     expect_ready(scene, mooring, 200).await;
-    let pod = scene.pod_asking("refused-pair", "nobody", &json!({}));
-    scene.would_create(&pod).await.rejected(&["nobody"]);
+    let pod = scene.pod_asking("refused-pair", "missing", &json!({}));
+    scene.would_create(&pod).await.rejected(&["missing"]);
     std::fs::write(&key, before).unwrap();
 }
 

@@ -51,18 +51,25 @@ pub(super) async fn deployment(screen: &mut Screen, world: &World) -> Result<Hol
     screen
         .kubectl(cluster, &format!("apply -f {deployment}"))
         .await?;
-    screen
-        .kubectl(
-            cluster,
-            &format!("rollout status deployment/{NAME} --timeout=30s"),
-        )
-        .await?;
+    rollout_ends(screen, cluster).await?;
     let first = holder(screen, cluster, None).await?;
     screen
         .kubectl(cluster, &format!("describe ip {NAME}"))
         .await?;
     location(screen, cluster).await;
     Ok(first)
+}
+
+async fn rollout_ends(screen: &Screen, cluster: &Cluster) -> Result<(), String> {
+    let status = format!("rollout status deployment/{NAME} --timeout=30s");
+    screen.kubectl(cluster, &status).await?;
+    Ok(())
+}
+
+async fn show_pods(screen: &Screen, cluster: &Cluster) -> Result<(), String> {
+    let pods = format!("get pods -l {SELECTOR} -o wide");
+    screen.kubectl(cluster, &pods).await?;
+    Ok(())
 }
 
 /// Returns the new holder.
@@ -75,17 +82,10 @@ pub(super) async fn rollout(
     screen
         .kubectl(cluster, &format!("rollout restart deployment/{NAME}"))
         .await?;
-    screen
-        .kubectl(
-            cluster,
-            &format!("rollout status deployment/{NAME} --timeout=30s"),
-        )
-        .await?;
+    rollout_ends(screen, cluster).await?;
     let second = holder(screen, cluster, Some(first)).await?;
     screen.kubectl(cluster, "get ips").await?;
-    screen
-        .kubectl(cluster, &format!("get pods -l {SELECTOR} -o wide"))
-        .await?;
+    show_pods(screen, cluster).await?;
     location(screen, cluster).await;
     Ok(second)
 }
@@ -118,9 +118,7 @@ pub(super) async fn node_fails(
         )
         .await?;
     screen.kubectl(cluster, "get nodes").await?;
-    screen
-        .kubectl(cluster, &format!("get pods -l {SELECTOR} -o wide"))
-        .await?;
+    show_pods(screen, cluster).await?;
     screen.kubectl(cluster, "get ips -o wide").await?;
     location(screen, cluster).await;
     Ok(holder)
