@@ -78,7 +78,12 @@ pub async fn ready_in(scene: &Scene, environment: &[(&str, &str)]) -> Arc<Moorin
     let mooring = scene.mooring_with(options).await;
     register(scene, &mooring).await;
     mooring.wait_until_ready(A_WHILE).await;
-    // The API server gets the certificate through a watch, some time later.
+    trusted(scene).await;
+    mooring
+}
+
+/// Waits until the API server trusts the certificate: it gets the configurations through a watch, some time later.
+async fn trusted(scene: &Scene) {
     let trial = ip_named("trial", &json!({ "address": "203.0.113.99" }));
     scene
         .eventually(
@@ -93,7 +98,6 @@ pub async fn ready_in(scene: &Scene, environment: &[(&str, &str)]) -> Arc<Moorin
             },
         )
         .await;
-    mooring
 }
 
 fn secrets(scene: &Scene) -> Api<Secret> {
@@ -192,6 +196,7 @@ async fn no_admission_fails_while_the_certificate_is_renewed(scene: &Scene) {
     for replica in &replicas {
         replica.wait_until_ready(A_WHILE).await;
     }
+    trusted(scene).await;
     scene.block().await;
     let ip = scene.ip("web", 10).await;
     let (stop, created) = (AtomicBool::new(false), AtomicUsize::new(0));
