@@ -185,11 +185,13 @@ pub(crate) fn usable_in<'a>(
             .iter()
             .all(|(key, value)| interface.tags.get(key) == Some(value))
     };
-    let excluded = cni == CniUse::Excluded;
+    // The CNI ignores the tag of the first ENI of an instance, but not the tag of the subnet.
     let left_alone = |interface: &Interface| {
         let tag = interface.tags.get(NO_MANAGE);
-        excluded || tag.is_some_and(|value| value == "true")
+        cni == CniUse::Excluded
+            || interface.device_index != Some(0) && tag.is_some_and(|value| value == "true")
     };
+    let managed = |interface: &Interface| spec.interface_tags.is_empty() && !left_alone(interface);
     let chosen = inventory
         .of_instance(instance)
         .filter(|interface| interface.attached)
@@ -197,11 +199,11 @@ pub(crate) fn usable_in<'a>(
             interface.subnet == spec.subnet && !interface.requester_managed && tagged(interface)
         })
         .min_by_key(|interface| {
-            let managed = spec.interface_tags.is_empty() && !left_alone(interface);
-            (managed, interface.device_index, interface.id.clone())
+            (
+                managed(interface),
+                interface.device_index,
+                interface.id.clone(),
+            )
         })?;
-    // The CNI ignores the tag of the first ENI of an instance, but not the tag of the subnet.
-    let first = chosen.device_index == Some(0) && !excluded;
-    let shared = spec.interface_tags.is_empty() && (!left_alone(chosen) || first);
-    Some((chosen, shared))
+    Some((chosen, managed(chosen)))
 }

@@ -45,6 +45,15 @@ fn an_interface_without_the_cni_precedes_one_of_the_cni() {
 }
 
 #[test]
+fn the_cni_ignores_the_tag_of_a_primary_interface() {
+    let chosen = chosen(|sim| {
+        let first = sim.ec2.interface_mut(&interface_of("n1"));
+        first.attachment.as_mut().unwrap().device_index = 0;
+    });
+    assert_eq!(chosen.as_deref(), Some("eni-second"));
+}
+
+#[test]
 fn only_an_interface_with_all_tags_of_the_block_is_used() {
     let chosen = chosen(|sim| {
         sim.change_block("block", |block| {
