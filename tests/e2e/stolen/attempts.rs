@@ -20,7 +20,7 @@ pub const OURS: &str = "/apis/ip.wgtwo.com/v1alpha1";
 /// A request: account, method, path, body.
 type Attempt = (&'static str, &'static str, String, Value);
 
-/// Pods: changes of images, bindings, labels and annotations, and deletions.
+/// Pods: changes of images, bindings, labels, annotations, finalizers and status, and deletions.
 pub fn pods() -> Vec<Attempt> {
     let (web, plain) = (format!("{PODS}/web"), format!("{PODS}/plain"));
     let image =
@@ -33,7 +33,15 @@ pub fn pods() -> Vec<Attempt> {
         json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "web"}});
     let binding = json!({"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "plain"},
         "target": {"kind": "Node", "name": "NODE"}});
+    // The right to patch the status takes labels, annotations and finalizers too.
+    let status = |body: Value| (WHOLE, "PATCH", format!("{plain}/status"), body);
     vec![
+        status(json!({"metadata": {"labels": {"app": "other"}}})),
+        status(annotated("a", "b")),
+        status(json!({"metadata": {"finalizers": ["test.mooring/hold"]}})),
+        status(json!({"status": {"podIP": "192.0.2.9", "podIPs": [{"ip": "192.0.2.9"}]}})),
+        status(json!({"status": {"phase": "Failed"}})),
+        status(json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}})),
         (WHOLE, "PATCH", web.clone(), image),
         (WHOLE, "PATCH", web.clone(), annotated("a", "b")),
         (
