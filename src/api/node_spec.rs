@@ -82,6 +82,11 @@ pub enum NodeSpecError {
     /// The value is not an address.
     #[error("routes.via \"{0}\" is not an IPv4 address")]
     Via(String),
+    /// No interface can have the address.
+    #[error(
+        "routes.via {0} cannot be a gateway: give the address of one in the subnet, or leave via out"
+    )]
+    NoGateway(Ipv4Addr),
     /// A route that has no effect.
     #[error(
         "the route to {to} is within the internal network {internal}, which never sees the address"
@@ -142,7 +147,13 @@ impl Route {
     }
 }
 
-/// Checks that each route can be parsed, and no network occurs twice.
+/// Whether an interface can have the address. The kernel refuses others as a gateway.
+const fn is_gateway(address: Ipv4Addr) -> bool {
+    let [first, ..] = address.octets();
+    !(first == 0 || address.is_loopback() || first >= 224)
+}
+
+/// Checks that each route can be parsed and has a possible gateway, and no network occurs twice.
 ///
 /// # Errors
 /// The first error.
@@ -150,7 +161,10 @@ pub fn check_routes(routes: &[Route]) -> Result<(), NodeSpecError> {
     few("routes", routes.len())?;
     let mut networks = Vec::new();
     for route in routes {
-        let (to, _) = route.parse()?;
+        let (to, via) = route.parse()?;
+        if let Some(via) = via.filter(|via| !is_gateway(*via)) {
+            return Err(NodeSpecError::NoGateway(via));
+        }
         if networks.contains(&to) {
             return Err(NodeSpecError::Twice(to));
         }

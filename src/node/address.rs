@@ -35,6 +35,24 @@ impl Address {
     pub const fn is_probed(&self) -> bool {
         matches!(self.endpoint, Endpoint::Pod(_)) && self.probe.is_some()
     }
+
+    /// The gateway of everything that has no route of its own.
+    #[must_use]
+    pub fn default_gateway(&self) -> Ipv4Addr {
+        let own = self.gateways.get(&Ipv4Net::default());
+        own.copied().unwrap_or(self.gateway)
+    }
+
+    /// Whether packets of the address use this route of the table of its ENI.
+    #[must_use]
+    pub fn uses(&self, to: Ipv4Net, via: Ipv4Addr) -> bool {
+        let gateway = match self.gateways.get(&to) {
+            Some(own) => *own,
+            None if to == Ipv4Net::default() => self.gateway,
+            None => return false,
+        };
+        gateway == via
+    }
 }
 
 /// Where the program that uses the address runs.

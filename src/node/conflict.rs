@@ -25,7 +25,7 @@ pub(super) fn conflict<'a>(
         if other.mac != address.mac {
             return None;
         }
-        let (to, here, there) = difference(&address.gateways, &other.gateways)?;
+        let (to, here, there) = difference(address, other)?;
         Some(failed(format!(
             "{to} goes by {here} here and by {there} for the IP {} on the same network interface: give both the same \
              gateway (via)",
@@ -34,14 +34,19 @@ pub(super) fn conflict<'a>(
     })
 }
 
-/// The first network that both reach, by different gateways, with these gateways.
-fn difference(
-    one: &BTreeMap<Ipv4Net, Ipv4Addr>,
-    other: &BTreeMap<Ipv4Net, Ipv4Addr>,
-) -> Option<(Ipv4Net, Ipv4Addr, Ipv4Addr)> {
+/// The first network that both reach, by different gateways.
+fn difference(one: &Address, other: &Address) -> Option<(Ipv4Net, Ipv4Addr, Ipv4Addr)> {
+    let (one_default, other_default) = (one.default_gateway(), other.default_gateway());
+    let (one, other) = (&one.gateways, &other.gateways);
     // The IPs of a block mostly have the same routes.
     if one == other {
         return None;
+    }
+    // Answers leave by the default route, also those of an IP that does not name it.
+    let everything = Ipv4Net::default();
+    let named = one.contains_key(&everything) || other.contains_key(&everything);
+    if named && one_default != other_default {
+        return Some((everything, one_default, other_default));
     }
     one.keys().chain(other.keys()).find_map(|network| {
         let (here, there) = (gateway(one, *network)?, gateway(other, *network)?);

@@ -12,7 +12,7 @@ use super::objects::Objects;
 use super::probe::{self, Order, Orders};
 use super::settings::NodeSettings;
 use super::slots;
-use super::state::{KernelState, Selector};
+use super::state::{KernelState, NextHop, Selector};
 use super::undone::{depends_on, is_of_table, undone};
 use crate::telemetry::chain;
 
@@ -210,7 +210,11 @@ impl Reconciler {
             let slot = slots.get(&to.mac).copied();
             let stops = |change: &Change| match change {
                 change if is_of_table(change) => true,
-                Change::AddRoute(route) | Change::ReplaceRoute(route) => Some(route.link) == link,
+                // A route of one IP does not concern the others on the same ENI.
+                Change::AddRoute(route) | Change::ReplaceRoute(route) => {
+                    Some(route.link) == link
+                        && matches!(route.via, NextHop::Gateway(via) if to.uses(route.to, via))
+                }
                 Change::AddRule(rule) => match &rule.selector {
                     Selector::From(from) | Selector::FromToSingle(from) => from == address,
                     Selector::Mark { mark, .. } | Selector::WayBack { mark, .. } => {

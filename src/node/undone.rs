@@ -10,7 +10,10 @@ pub(super) fn undone(
     refused: &[(Change, KernelError)],
 ) -> Vec<(Change, KernelError)> {
     let made = |change: &Change| {
-        !refused.iter().any(|(other, _)| other == change) && !depends_on(change, refused)
+        // Connections are forgotten because of another change: nobody can undo it.
+        !matches!(change, Change::ForgetConnections(_))
+            && !refused.iter().any(|(other, _)| other == change)
+            && !depends_on(change, refused)
     };
     let undone = changes.into_iter().filter(made).map(|change| {
         let what = change.to_string();
@@ -41,6 +44,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::node::connections::Expected;
     use crate::node::state::{LocalAddress, Rule, Selector};
 
     fn rule(last: u8) -> Change {
@@ -93,6 +97,8 @@ mod tests {
         let needed = [update(), address()];
         assert_eq!(reported(&needed, &[refused(update())]), []);
         let needed = [rule(1), Change::RemoveTable];
+        assert_eq!(reported(&needed, &[refused(rule(1))]), []);
+        let needed = [rule(1), Change::ForgetConnections(Expected::default())];
         assert_eq!(reported(&needed, &[refused(rule(1))]), []);
     }
 }

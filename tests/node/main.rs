@@ -153,6 +153,10 @@ const PROMISES: &[(&str, Promise)] = &[
     ),
     ("costs", costs::the_overhead_of_the_path_is_small),
     ("refused", refused::missing_requirements_are_reported),
+    (
+        "refused_route",
+        refused::a_refused_route_takes_down_no_other_address,
+    ),
 ];
 
 fn main() -> ExitCode {

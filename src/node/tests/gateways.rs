@@ -68,6 +68,31 @@ fn another_gateway_for_an_overlapping_network_is_refused() {
 }
 
 #[test]
+fn another_gateway_for_everything_is_refused_beside_an_ip_that_names_none() {
+    let everything = route(two(), "ip-1", "0.0.0.0/0", Some(GATEWAY));
+    assert_eq!(states(&everything, &kernel()), ONLY_FIRST);
+    let subnet = route(two(), "ip-1", "0.0.0.0/0", Some(SUBNET_GATEWAY));
+    assert_eq!(states(&subnet, &kernel()), BOTH);
+}
+
+#[test]
+fn a_refused_route_concerns_only_the_addresses_that_use_it() {
+    let objects = route(two(), "ip-1", "192.0.2.0/24", Some(GATEWAY));
+    let desired = desire(&objects, &kernel());
+    let uses = |ip: &str, to: &str, via| {
+        let mut addresses = desired.addresses.values();
+        let address = addresses.find(|address| address.ip == ip).unwrap();
+        address.uses(to.parse().unwrap(), via)
+    };
+    assert!(uses("ip-1", "192.0.2.0/24", GATEWAY));
+    assert!(!uses("ip-2", "192.0.2.0/24", GATEWAY));
+    for ip in ["ip-1", "ip-2"] {
+        assert!(uses(ip, "0.0.0.0/0", SUBNET_GATEWAY), "{ip}");
+        assert!(!uses(ip, "0.0.0.0/0", GATEWAY), "{ip}");
+    }
+}
+
+#[test]
 fn an_address_that_works_is_not_taken_down_by_another_one() {
     let mut kernel = kernel();
     let second = route(with(objects(), 2, 1, false), "ip-2", "192.0.2.0/24", None);
