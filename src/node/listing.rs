@@ -56,7 +56,13 @@ impl Table {
 
     fn read(&mut self, kind: &str, object: &Value) -> Result<(), ListingError> {
         match kind {
-            "metainfo" | "table" => {}
+            "metainfo" => {}
+            // A table that another program has made `dormant` handles no packet.
+            "table" => {
+                if object.get("flags").is_some() {
+                    self.unknown.push(object.clone());
+                }
+            }
             "chain" => {
                 let hook = match object.get("hook") {
                     None => None,
@@ -139,5 +145,17 @@ mod tests {
         assert!(Table::parse(r#"{"nftables":[{"rule":{"chain":"leave"}}]}"#).is_err());
         let foreign = Table::parse(r#"{"nftables":[{"counter":{"name":"c"}}]}"#).unwrap();
         assert_eq!(foreign.unknown.len(), 1);
+    }
+
+    #[test]
+    fn a_table_that_handles_no_packet_is_not_the_desired_one() {
+        let listing = |flags: &str| {
+            let text = format!(r#"{{"nftables":[{{"table":{{"name":"mooring"{flags}}}}}]}}"#);
+            Table::parse(&text).unwrap()
+        };
+        assert_eq!(listing(""), Table::default());
+        for flags in [r#","flags":"dormant""#, r#","flags":["dormant"]"#] {
+            assert_ne!(listing(flags), Table::default(), "{flags}");
+        }
     }
 }

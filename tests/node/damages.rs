@@ -40,6 +40,7 @@ pub fn every_damage_is_repaired(backend: Backend) {
         "nft delete element ip mooring to_pod { 203.0.113.10 }",
         "nft insert rule ip mooring connections drop",
         "nft add chain ip mooring foreign",
+        "nft add table ip mooring '{ flags dormant; }'",
         &format!("ip addr del {Y}/32 dev eth1"),
         "ip link set eth1 down; ip link set eth1 up",
         "echo 1 > /proc/sys/net/ipv4/conf/eth1/rp_filter",

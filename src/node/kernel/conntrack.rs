@@ -5,7 +5,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
-use futures::StreamExt as _;
+use futures::{Stream, StreamExt as _};
 use netlink_packet_core::{
     DefaultNla, NLM_F_ACK, NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
 };
@@ -17,6 +17,7 @@ use netlink_proto::sys::{SocketAddr, protocols::NETLINK_NETFILTER};
 use netlink_proto::{ConnectionHandle, new_connection};
 
 use super::error::KernelError;
+use super::limit::in_time;
 use crate::node::connections::{Connection, Correction, Expected};
 
 type Handle = ConnectionHandle<NetfilterMessage>;
@@ -51,7 +52,7 @@ async fn correct_with(handle: &mut Handle, expected: &Expected) -> Result<usize,
     let all = ConntrackMessage::Get(Vec::new());
     let mut wrong = Vec::new();
     let mut answers = request(handle, all, NLM_F_DUMP, what)?;
-    while let Some(answer) = answers.next().await {
+    while let Some(answer) = next(what, &mut answers).await? {
         match answer.payload {
             NetlinkPayload::InnerMessage(message) => {
                 if let NetfilterMessageInner::Conntrack(ConntrackMessage::New(entry)) =
@@ -73,7 +74,7 @@ async fn correct_with(handle: &mut Handle, expected: &Expected) -> Result<usize,
             .map(|message| request(handle, message.clone(), NLM_F_ACK, what))
             .collect::<Result<_, _>>()?;
         for mut answers in sent {
-            while let Some(answer) = answers.next().await {
+            while let Some(answer) = next(what, &mut answers).await? {
                 if let NetlinkPayload::Error(error) = answer.payload
                     && error.code.is_some_and(|code| code.get() != GONE)
                 {
@@ -83,6 +84,14 @@ async fn correct_with(handle: &mut Handle, expected: &Expected) -> Result<usize,
         }
     }
     Ok(wrong.len())
+}
+
+/// The next answer of the kernel. A busy node has very many entries, so the limit is not for all of them together.
+async fn next<T: Send>(
+    what: &'static str,
+    answers: &mut (impl Stream<Item = T> + Unpin + Send),
+) -> Result<Option<T>, KernelError> {
+    in_time(&what, async { Ok(answers.next().await) }).await
 }
 
 /// The request that corrects an entry.
@@ -181,4 +190,39 @@ fn ends(tuple: &[Tuple]) -> Option<(Ipv4Addr, Ipv4Addr)> {
         }
     }
     source.zip(destination)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use futures::StreamExt as _;
+
+    use super::next;
+    use crate::node::kernel::limit::LIMIT;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_list_whose_answers_come_in_time_is_read_to_its_end() {
+        let mut answers = Box::pin(futures::stream::iter(0..10).then(async |answer| {
+            tokio::time::sleep(LIMIT / 2).await;
+            answer
+        }));
+        let mut read = 0;
+        while next("listing connections", &mut answers)
+            .await
+            .unwrap()
+            .is_some()
+        {
+            read += 1;
+        }
+        assert_eq!(read, 10);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_that_does_not_come_ends_the_list() {
+        let mut answers = futures::stream::pending::<()>();
+        let error = next("listing connections", &mut answers).await.unwrap_err();
+        assert!(error.to_string().contains("within 10 s"), "{error}");
+        assert_eq!(LIMIT, Duration::from_secs(10));
+    }
 }

@@ -1,11 +1,11 @@
-//! The time that one request to the kernel may take.
+//! The time that one answer of the kernel may take.
 
 use std::fmt;
 use std::time::Duration;
 
 use super::error::KernelError;
 
-/// Time limit of a request to the kernel, which makes one change of a kind at a time.
+/// Time limit of one answer of the kernel. A list of many entries has many answers.
 pub(super) const LIMIT: Duration = Duration::from_secs(10);
 
 /// Runs a request to the kernel. `what` is its purpose.

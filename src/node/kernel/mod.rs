@@ -104,9 +104,7 @@ impl Kernel {
             Change::UpdateTable(commands) => nft::update(commands).await,
             Change::ReplaceTable(table) => nft::replace(table).await,
             Change::RemoveTable => nft::remove().await,
-            Change::ForgetConnections(expected) => in_time(change, conntrack::correct(expected))
-                .await
-                .map(drop),
+            Change::ForgetConnections(expected) => conntrack::correct(expected).await.map(drop),
             other => in_time(change, self.route.apply(other)).await,
         }
     }
