@@ -61,3 +61,14 @@ pub async fn with_timeout<T>(
         }),
     }
 }
+
+/// Runs a request with a timeout of [`REQUEST_TIMEOUT`], for callers that add its purpose to the error.
+///
+/// # Errors
+/// The request failed, or had no answer in time.
+pub async fn in_time<T>(request: impl Future<Output = kube::Result<T>>) -> kube::Result<T> {
+    let late = |late| kube::Error::Service(Box::new(late));
+    tokio::time::timeout(REQUEST_TIMEOUT, request)
+        .await
+        .map_err(late)?
+}

@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::pair::certificates;
+use crate::api::request::in_time;
 use crate::api::{names, watching};
 
 /// Name of both configurations (`config/webhook`).
@@ -53,7 +54,7 @@ pub(super) async fn read(client: &Client) -> Result<Vec<Configuration>, kube::Er
     let mutating = Api::<MutatingWebhookConfiguration>::all(client.clone());
     let validating = Api::<ValidatingWebhookConfiguration>::all(client.clone());
     let mut found = Vec::new();
-    if let Some(read) = mutating.get_opt(CONFIGURATION).await? {
+    if let Some(read) = in_time(mutating.get_opt(CONFIGURATION)).await? {
         let webhooks = read.webhooks.iter().flatten();
         let webhooks = webhooks.map(|it| (&it.name, &it.client_config));
         found.push(Configuration {
@@ -62,7 +63,7 @@ pub(super) async fn read(client: &Client) -> Result<Vec<Configuration>, kube::Er
             hooks: ours(webhooks).collect(),
         });
     }
-    if let Some(read) = validating.get_opt(CONFIGURATION).await? {
+    if let Some(read) = in_time(validating.get_opt(CONFIGURATION)).await? {
         let webhooks = read.webhooks.iter().flatten();
         let webhooks = webhooks.map(|it| (&it.name, &it.client_config));
         found.push(Configuration {
@@ -155,15 +156,13 @@ pub(super) async fn write(
     match configuration.kind {
         ConfigurationKind::Mutating => {
             let api = Api::<MutatingWebhookConfiguration>::all(client.clone());
-            api.patch_metadata(CONFIGURATION, &params, &patch)
-                .await
-                .map(drop)
+            let written = api.patch_metadata(CONFIGURATION, &params, &patch);
+            in_time(written).await.map(drop)
         }
         ConfigurationKind::Validating => {
             let api = Api::<ValidatingWebhookConfiguration>::all(client.clone());
-            api.patch_metadata(CONFIGURATION, &params, &patch)
-                .await
-                .map(drop)
+            let written = api.patch_metadata(CONFIGURATION, &params, &patch);
+            in_time(written).await.map(drop)
         }
     }
 }
@@ -202,7 +201,18 @@ fn dialled(config: &WebhookClientConfig) -> Option<String> {
 mod tests {
     use serde_json::json;
 
-    use super::{WebhookClientConfig, ours};
+    use super::{WebhookClientConfig, ours, read};
+    use crate::api::request::REQUEST_TIMEOUT;
+    use crate::fake_api::half_open_api_server;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_read_without_an_answer_ends_and_says_so() {
+        let client = half_open_api_server(|_, _| None);
+        let begin = tokio::time::Instant::now();
+        let failed = tokio::time::timeout(2 * REQUEST_TIMEOUT, read(&client)).await;
+        assert!(failed.expect("it ends").is_err());
+        assert_eq!(begin.elapsed(), REQUEST_TIMEOUT);
+    }
 
     #[track_caller]
     fn expect_dialled(client_config: serde_json::Value, name: Option<&str>) {

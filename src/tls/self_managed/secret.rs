@@ -14,6 +14,7 @@ use rustls::sign::CertifiedKey;
 
 use super::key_material::KeyMaterial;
 use super::options::Options;
+use crate::api::request::in_time;
 use crate::tls::error::{Error, SelfManagedError, Unusable};
 use crate::tls::pair::Usable;
 
@@ -55,7 +56,7 @@ pub(super) async fn read(
     provider: &CryptoProvider,
 ) -> Result<Option<(Version, Result<SecretContents, Unusable>)>, Error> {
     let name = &options.secret;
-    let read = api(client, options).get_opt(name).await;
+    let read = in_time(api(client, options).get_opt(name)).await;
     let read = read
         .map_err(|source| SelfManagedError::kubernetes(format!("reading Secret {name}"), source))?;
     Ok(read.map(|secret| {
@@ -111,9 +112,9 @@ pub(super) async fn write(
     };
     let (params, secrets) = (PostParams::default(), api(client, options));
     let written = if create {
-        secrets.create(&params, &secret).await
+        in_time(secrets.create(&params, &secret)).await
     } else {
-        secrets.replace(name, &params, &secret).await
+        in_time(secrets.replace(name, &params, &secret)).await
     };
     let written = written.map(drop).or_else(|error| late(error, &[409]));
     Ok(written.map_err(|source| SelfManagedError::kubernetes(doing, source))?)
