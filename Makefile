@@ -23,7 +23,7 @@ help:
 	@echo 'make down      stop what `make up` started'
 	@echo 'make test      check the format, run lints and every test (its parts: test-fast, checkers, e2e)'
 	@echo 'make verify    run the checks that take longer; only some of them: make verify SLICES="properties demo webhook"'
-	@echo 'make mutants   change plan in one place at a time, and fail unless its tests fail (about 10 minutes)'
+	@echo 'make mutants   change plan in one place at a time, and fail unless its tests fail (about half an hour)'
 	@echo 'make planted-bugs  plant mistakes, and fail unless the checkers find them'
 	@echo 'make bench     measure the release binary; once it is built, QUICK=1 takes about 3 minutes'
 	@echo 'make release   build the static release binary, and run it in an empty root'
@@ -119,7 +119,7 @@ checkers-to-build: need
 # The model's quick configurations, and some seeds of the simulation.
 checkers: checkers-to-build
 	@.ci/timed model $(CHECK)mooring-model --quick
-	@.ci/timed simulation $(CHECK)mooring-simulation --seeds 100
+	@.ci/timed simulation $(CHECK)mooring-simulation --seeds 100 --twice 25
 	@.ci/timed 'simulation: succession' $(CHECK)mooring-simulation --seeds 10 --scenario succession
 	@.ci/timed 'simulation: late' $(CHECK)mooring-simulation --seeds 10 --scenario late
 	@.ci/timed 'simulation: ended' $(CHECK)mooring-simulation --seeds 10 --scenario ended
