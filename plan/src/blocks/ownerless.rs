@@ -19,7 +19,7 @@ impl Facts {
     ) -> Option<(BlockStep, BlockStep)> {
         let subnet = subnet?;
         let failures = self.block_failures.get(&block.name);
-        self.ownerless().find_map(|(reservation, parent)| {
+        let candidates = self.ownerless().filter_map(|(reservation, parent)| {
             let address = reservation.address;
             let (uid, since) = self.ownerless.get(&address)?;
             let location = subnet.locate(address, self.settings.inventory_interval, now);
@@ -46,7 +46,16 @@ impl Facts {
                 _ => release.clone(),
             };
             Some((step, release))
-        })
+        });
+        // One that waits after a failure delays no other one. If all wait, the first is reported.
+        let mut waiting = None;
+        for (step, release) in candidates {
+            if failures.is_none_or(|failures| failures.is_due(&step, now)) {
+                return Some((step, release));
+            }
+            waiting.get_or_insert((step, release));
+        }
+        waiting
     }
 
     /// The reservations that belong to no known IP, with the name of the IP that each was created for.

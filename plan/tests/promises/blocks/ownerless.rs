@@ -93,6 +93,40 @@ fn a_reservation_after_the_deletion_of_its_ip_is_released() {
 }
 
 #[test]
+fn a_release_that_fails_delays_no_other_one() {
+    let mut sim = world();
+    settle_block(&mut sim);
+    reserved_late(&mut sim);
+    let higher = address("203.0.113.78");
+    let (name, uid) = (IpName::from("lost"), IpUid::from("ip-lost"));
+    sim.kube.reserve(&name, &uid, higher);
+    sim.kube.delete_reservation(higher);
+    for _ in 0..3 {
+        sim.wait(INTERVAL);
+    }
+    let forbidden =
+        |step: &BlockStep| matches!(step, BlockStep::Release(of) if of.address == address(LATE));
+    for _ in 0..4 {
+        for step in about_it(&mut sim) {
+            if forbidden(&step) {
+                let refused = WriteOutcome::Refused("a policy".to_owned());
+                let (now, block) = (sim.now, BlockName::from("block"));
+                let facts = sim.controllers[0].facts_mut();
+                facts.apply(Fact::BlockWrote(block, step, refused), now, now);
+            } else {
+                carry_out(&mut sim, step);
+            }
+        }
+    }
+    assert!(reserved(&sim));
+    assert!(
+        !sim.kube.reservations.contains_key(&higher),
+        "{}",
+        sim.story()
+    );
+}
+
+#[test]
 fn a_not_found_for_its_ip_expires_soon() {
     let mut sim = world();
     settle_block(&mut sim);
