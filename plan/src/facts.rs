@@ -251,10 +251,13 @@ impl Facts {
         block.spec.as_ref().ok()
     }
 
-    /// True if the block of the IP asks for the node part.
+    /// True if the block of the IP asks for the node part. If the block is gone or cannot be read, the condition of the
+    /// claim says whether it did.
     pub(crate) fn asks_for_node_part(&self, ip: &Ip) -> bool {
-        self.spec_of(ip)
-            .is_some_and(|spec| spec.data_path == DataPath::NodePart)
+        self.spec_of(ip).map_or_else(
+            || ip.status.conditions.programmed.is_some(),
+            |spec| spec.data_path == DataPath::NodePart,
+        )
     }
 
     /// True if a block of this name is known.

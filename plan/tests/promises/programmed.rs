@@ -150,6 +150,21 @@ fn a_move_waits_for_the_new_node() {
 }
 
 #[test]
+fn an_unreadable_block_opens_no_gate_before_the_node_part_reports() {
+    let mut sim = asking(&["n1"]);
+    sim.pod("a").on("n1");
+    sim.settle();
+    assert!(!condition(&sim).unwrap().status, "{}", sim.story());
+    sim.change_block("block", |block| {
+        block.spec = Err("no such field".to_owned());
+    });
+    sim.settle();
+    let gate = sim.the_pod("a").gate.clone().unwrap();
+    assert!(!gate.status, "{gate:?}\n{}", sim.story());
+    assert!(!ready(&sim).status, "{}", sim.story());
+}
+
+#[test]
 fn enabling_the_node_part_removes_no_readiness() {
     let mut sim = Sim::attached(&["n1"]);
     set_data_path(&mut sim, DataPath::NodePart);
