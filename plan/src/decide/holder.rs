@@ -83,7 +83,11 @@ impl<'a> World<'a> {
                 value: Some(read),
             }) if read.uid == claim.uid => {
                 let stale = begun.plus(READ_FRESH).plus(Duration::from_millis(1));
-                Next::At(stale.max(self.now.plus(Duration::from_millis(1))))
+                // Then the decision asks for the next read, or waits for its backoff.
+                if stale <= self.now {
+                    return Next::Idle;
+                }
+                Next::At(stale)
             }
             _ => Next::Idle,
         }

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use mooring_plan::names::BlockName;
+use mooring_plan::names::{BlockName, IpName};
 use mooring_plan::objects::Pod;
 use mooring_plan::step::Write;
 
@@ -130,4 +130,25 @@ fn a_holder_that_only_a_read_finds_does_not_count_as_missing() {
         .facts()
         .brake_pending(&BlockName::from("block"));
     assert_eq!(missed, 0, "{}", sim.story());
+}
+
+#[test]
+fn while_no_read_is_answered_an_unseen_holder_is_not_looked_at_without_pause() {
+    let mut sim = Sim::new();
+    held(&mut sim, 4);
+    sim.refuses = |write| matches!(write, Write::Label { .. });
+    sim.change_pod("p0", |pod| pod.label = None);
+    sim.relist(0);
+    sim.wait(Duration::from_secs(2));
+    sim.reads_fail = true;
+    // The last answer is older than 5 s then, and not forgotten yet.
+    sim.wait(Duration::from_secs(6));
+    let (name, now) = (IpName::from("ip0"), sim.now);
+    let decision = sim.controllers[0].facts().decide(&name, now);
+    let again = decision.again.unwrap();
+    assert!(
+        again.since(now) >= Duration::from_millis(100),
+        "{again:?} at {now:?}\n{}",
+        sim.story()
+    );
 }
