@@ -201,18 +201,17 @@ fn take_from_an_interface_without_the_address_is_removed() {
 
 #[test]
 fn after_a_restore_the_address_is_adopted_at_the_place_of_the_claim() {
-    let mut sim = Sim::new();
-    sim.node("n1");
-    sim.found_on("203.0.113.10", Some("eni-n1"));
-    sim.ip("partner", "203.0.113.10");
-    sim.settle();
-    sim.count_from_here();
+    let mut sim = Sim::reserved(&["n1"]);
     sim.pod("a").on("n1");
+    // The backup has the claim, and was made before EC2 was called.
+    sim.step_until(|step| matches!(step, Step::Write(Write::Status { .. })));
+    assert!(sim.the_ip("partner").status.claim.is_some());
+    sim.found_on("203.0.113.10", Some("eni-n1"));
+    sim.restart(0);
     sim.settle();
-    // An address on the ENI of the pod itself needs no call, and is not foreign.
-    let on = sim.ec2.holder_of(crate::sim::address("203.0.113.10"));
-    assert_eq!(on, Some(interface_of("n1")));
-    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+    sim.expect_attached("partner", "a");
+    sim.expect_on("203.0.113.10", Some("eni-n1"));
+    assert!(!sim.rules.reported("IP partner", Reason::AddressInUse));
 }
 
 #[test]

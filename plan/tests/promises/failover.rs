@@ -278,7 +278,7 @@ fn a_repeated_refusal_for_the_holder_does_not_hide_the_failover() {
 }
 
 #[test]
-fn a_failover_that_ec2_refuses_does_not_go_back_to_the_dead_node() {
+fn a_failover_that_ec2_refuses_does_not_go_back_to_the_failed_node() {
     let mut sim = draining();
     sim.taken.clear();
     sim.ec2.faults.extend([Fault::None, Fault::NoRoom]);
