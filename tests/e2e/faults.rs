@@ -118,6 +118,7 @@ fn shown(test: &str, run: &TestRun, log: Option<&Log>) -> Result<(), String> {
             1 => Ok(()),
             _ => Err("exists more than once".to_owned()),
         },
+        Named::Node(promise) => log.map_or(Ok(()), |log| log.node_ran(&promise)),
         Named::Test(named) => {
             named.exists()?;
             let Some(log) = log else { return Ok(()) };
@@ -144,7 +145,12 @@ pub fn scenes() -> Vec<Trial> {
              test drift::one_inventory_without_the_address_moves_nothing ... ok\n\
              test drift::a_manually_unassigned_address_is_assigned_again ... ignored\n\
              test drift::the_address_returns_when_the_foreign_interface_releases_it ... ok\n\
-             test drift::the_address_returns_when_the_foreign_interface_releases_it ... ok\n",
+             test drift::the_address_returns_when_the_foreign_interface_releases_it ... ok\n\
+             \x20    Running tests/node/main.rs (target/debug/deps/node-0123456789abcdef)\n\
+             test damages::legacy ... ok\n\
+             test damages::nft    ... ok\n\
+             test closed::legacy  ... ok\n\
+             test closed::nft     ... FAILED\n",
         )
     };
     let says = move |test: &'static str, word: &'static str| {
@@ -179,7 +185,11 @@ pub fn scenes() -> Vec<Trial> {
         ),
         of(
             "a_test_that_ran_passes",
-            Box::new(move || says("e2e::a::b", "").and_then(|()| says(drift, ""))),
+            Box::new(move || {
+                says("e2e::a::b", "")
+                    .and_then(|()| says(drift, ""))
+                    .and_then(|()| says("node::damages", ""))
+            }),
         ),
         of(
             "a_test_that_does_not_exist_is_found",
@@ -191,7 +201,11 @@ pub fn scenes() -> Vec<Trial> {
         ),
         of(
             "a_test_that_did_not_run_is_found",
-            Box::new(move || says(absent, "did not run")),
+            Box::new(move || {
+                says(absent, "did not run")
+                    .and_then(|()| says("node::absent", "did not run"))
+                    .and_then(|()| says("node::closed", "FAILED"))
+            }),
         ),
         of(
             "an_ignored_or_repeated_test_is_found",

@@ -25,7 +25,7 @@ async fn bind(scene: &Scene) {
 
 async fn reviews_are_answered_with_the_rights_of_the_webhook(scene: &Scene) {
     bind(scene).await;
-    let mut options = frequent_checks();
+    let mut options = frequent_checks(scene);
     options.arguments.push("--controller=false".to_owned());
     let mooring = scene
         .mooring_with(MooringOptions {
@@ -66,10 +66,8 @@ async fn reviews_are_answered_with_the_rights_of_the_webhook(scene: &Scene) {
     let status = format!("{block}/status");
     scene.changes("IPBlock", &status, &looked).await.accepted();
     let bound = scene.pod_asking("web", &ip, &json!({"spec": {"nodeName": "nowhere"}}));
-    scene
-        .would_create(&bound)
-        .await
-        .rejected(&["nowhere", "which does not exist"]);
+    scene.expect_refused(&bound, "which does not exist").await;
+    scene.would_create(&bound).await.rejected(&["nowhere"]);
 
     distrust_for_a_while(scene, &mooring).await;
 
@@ -85,12 +83,12 @@ async fn reviews_are_answered_with_the_rights_of_the_webhook(scene: &Scene) {
 
 async fn a_controller_without_a_webhook_attaches_pods_of_another_webhook(scene: &Scene) {
     bind(scene).await;
-    let webhook = MooringOptions {
+    let webhook = || MooringOptions {
         account: ACCOUNT,
         arguments: vec!["--controller=false".to_owned()],
         ..MooringOptions::default()
     };
-    scene.mooring_with(webhook).await;
+    let answering = scene.mooring_with(webhook()).await;
     let controller = MooringOptions {
         register_webhooks: false,
         arguments: vec!["--webhook=false".to_owned()],
@@ -100,6 +98,8 @@ async fn a_controller_without_a_webhook_attaches_pods_of_another_webhook(scene: 
     let ip = scene.attached_pod().await;
     scene.expect_pod_ready("web").await;
     assert!(controller.log().contains("this process answers no reviews"));
+    answering.kill9();
     scene.delete("Pod", "web").await;
     scene.expect_detached(&ip).await;
+    scene.mooring_with(webhook()).await;
 }

@@ -74,6 +74,18 @@ impl Log {
             .map_err(|error| format!("{}: {error}", file.display()))
     }
 
+    /// Did this promise of `tests/node` run and pass, with each kind of rules?
+    pub fn node_ran(&self, promise: &str) -> Result<(), String> {
+        let of_node = self.tests.iter().filter(|ran| ran.binary.0 == "node");
+        let is_it = |ran: &&Ran| ran.name.split("::").next() == Some(promise);
+        let found: Vec<&Ran> = of_node.filter(is_it).collect();
+        match found.iter().find(|ran| ran.result != "ok") {
+            Some(ran) => Err(format!("ended with {}", ran.result)),
+            None if found.is_empty() => Err("did not run".to_owned()),
+            None => Ok(()),
+        }
+    }
+
     /// Did the test run once and pass?
     pub fn ran_once(&self, test: &Test) -> Result<(), String> {
         let is_it = |ran: &&Ran| ran.binary == test.binary && test.is_called(&ran.name);

@@ -8,6 +8,8 @@ use mooring_cluster::repository;
 pub enum Named {
     /// `e2e::module::scene`, of this binary.
     Scene,
+    /// `node::promise`, of `tests/node`: it runs with each kind of rules that a CNI can have.
+    Node(String),
     /// `path/to/file.rs::test`.
     Test(Test),
 }
@@ -28,6 +30,9 @@ impl Named {
     pub fn parse(name: &str) -> Result<Self, String> {
         if name.starts_with("e2e::") {
             return Ok(Self::Scene);
+        }
+        if let Some(promise) = name.strip_prefix("node::") {
+            return Ok(Self::Node(promise.to_owned()));
         }
         let (path, function) = name
             .split_once(".rs::")
