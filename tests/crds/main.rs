@@ -86,7 +86,7 @@ fn undescribed(schema: &Value, path: &str, found: &mut Vec<String>) {
 
 #[test]
 fn every_field_is_explained() {
-    for kind in ["IP", "IPBlock"] {
+    for kind in ["IP", "IPBlock", "IPNode"] {
         let schema = schema(kind);
         let mut found = Vec::new();
         undescribed(&schema, kind, &mut found);

@@ -18,7 +18,7 @@ use crate::harness::webhook_client::last_request;
 
 scenes![
     alone idle_slow_and_malformed_connections_do_not_slow_reviews,
-    alone reviews_that_cause_reads_slow_neither_other_reviews_nor_the_controller,
+    alone beside_reviews_that_cause_reads_others_are_allowed_and_the_controller_attaches,
     alone reviews_that_grow_when_parsed_stay_below_the_memory_limit,
 ];
 
@@ -63,7 +63,9 @@ async fn idle_slow_and_malformed_connections_do_not_slow_reviews(scene: &Scene) 
     );
 }
 
-async fn reviews_that_cause_reads_slow_neither_other_reviews_nor_the_controller(scene: &Scene) {
+async fn beside_reviews_that_cause_reads_others_are_allowed_and_the_controller_attaches(
+    scene: &Scene,
+) {
     let load = Load::from_environment();
     let target = Target::start(scene).await;
     let alone = target.p99(&load).await;

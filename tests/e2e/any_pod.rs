@@ -173,7 +173,7 @@ fn running() -> Vec<BoxedStrategy<Value>> {
 }
 
 /// A random merge patch with pod fields that a user can set.
-fn said() -> impl Strategy<Value = Value> {
+fn random_fields() -> impl Strategy<Value = Value> {
     let parts: Vec<_> = placed().into_iter().chain(running()).collect();
     parts.prop_map(|parts| {
         let merge = |all: Value, part: Value| merged(all, &part);
@@ -182,13 +182,13 @@ fn said() -> impl Strategy<Value = Value> {
 }
 
 /// The pod without its status, which comes from the API server, and without the fields that identify one object.
-fn spoken(mut pod: Value) -> Value {
+fn comparable(mut pod: Value) -> Value {
     pod.as_object_mut().unwrap().remove("status");
     anonymous(pod)
 }
 
 /// The expected pod: the original pod with exactly the additions for this IP.
-fn given(mut pod: Value, asked: &Value, ip: &str, uid: &str, block: &str) -> Value {
+fn with_additions(mut pod: Value, asked: &Value, ip: &str, uid: &str, block: &str) -> Value {
     pod["metadata"]["labels"][IP] = ip.into();
     pod["metadata"]["annotations"][IP] = ip.into();
     pod["metadata"]["annotations"][UID] = uid.into();
@@ -242,15 +242,15 @@ async fn a_pod_of_any_kind_is_accepted_and_keeps_its_fields(scene: &Scene) {
         TestRunner::default()
     };
     for _ in 0..how_many() {
-        let said = said().new_tree(&mut runner).unwrap().current();
-        let asking = scene.pod_asking("web", &ip.name, &said);
-        let silent = merged(
+        let fields = random_fields().new_tree(&mut runner).unwrap().current();
+        let asking = scene.pod_asking("web", &ip.name, &fields);
+        let unannotated = merged(
             asking.clone(),
             &json!({"metadata": {"annotations": {IP: null}}}),
         );
-        let without = spoken(scene.would_create(&silent).await.accepted());
-        let with = spoken(scene.would_create(&asking).await.accepted());
-        let expected = given(without, &asking, &ip.name, uid, &block);
+        let without = comparable(scene.would_create(&unannotated).await.accepted());
+        let with = comparable(scene.would_create(&asking).await.accepted());
+        let expected = with_additions(without, &asking, &ip.name, uid, &block);
         assert_eq!(with, expected, "of {asking:#}");
     }
     println!(

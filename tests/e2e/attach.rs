@@ -24,13 +24,12 @@ async fn an_annotated_pod_gets_its_address_and_is_ready(scene: &Scene) {
         scene.expect_event("Attached", object).await;
         // An attach has one Event.
         let events = scene.events().await;
-        let mut of_object = events
-            .iter()
-            .filter(|event| event["involvedObject"]["name"] == object);
-        assert!(
-            of_object.all(|event| event["reason"] != "Claimed"),
-            "{events:#?}"
-        );
+        let of_object = events.iter().filter(|event| {
+            event["involvedObject"]["name"] == object && event["reportingComponent"] == "mooring"
+        });
+        let reasons = of_object.map(|event| &event["reason"]);
+        let reasons: Vec<_> = reasons.filter(|reason| *reason != "Reserved").collect();
+        assert_eq!(reasons, ["Attached"], "{events:#?}");
     }
     scene
         .expect_condition("IP", &ip.name, "Ready", "True")

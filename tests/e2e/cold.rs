@@ -6,7 +6,7 @@ use mooring_cluster::{MooringOptions, repository};
 use serde_json::{Value, json};
 
 use crate::certificates::{dial, kustomized_with_test_ca, serve_from_here};
-use crate::harness::scene::{AFTER_NODE_DEATH, SOON, Scene};
+use crate::harness::scene::{AFTER_NODE_FAILURE, SOON, Scene};
 
 scenes![
     alone a_cold_cluster_starts_without_mooring_and_then_with_it,
@@ -91,7 +91,7 @@ async fn a_cold_cluster_starts_without_mooring_and_then_with_it(scene: &Scene) {
     mooring.wait_until_ready(SOON).await;
     scene.expect_labelled(&node.name, &block).await;
     let pod = scene
-        .eventually("the pod is there", AFTER_NODE_DEATH, async || {
+        .eventually("the pod is there", AFTER_NODE_FAILURE, async || {
             let mut pods = scene.pods_of("web").await.into_iter();
             pods.next().map(|(name, _)| name)
         })

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::harness::expectations::GATE;
 use crate::harness::objects::{annotated, merged, on};
-use crate::harness::scene::{AFTER_NODE_DEATH, Ip, SOON, Scene};
+use crate::harness::scene::{AFTER_NODE_FAILURE, Ip, SOON, Scene};
 
 scenes![
     shared the_address_of_a_failed_node_follows_the_pod,
@@ -38,7 +38,7 @@ async fn follows(scene: &Scene, ip: &Ip, old: &str, there: &Node) {
     let new = scene
         .eventually(
             "the Deployment has another pod",
-            AFTER_NODE_DEATH,
+            AFTER_NODE_FAILURE,
             async || {
                 let mut pods = scene.pods_of("web").await.into_iter();
                 pods.find(|(name, _)| name != old).map(|(name, _)| name)
@@ -46,7 +46,7 @@ async fn follows(scene: &Scene, ip: &Ip, old: &str, there: &Node) {
         )
         .await;
     let status = scene
-        .expect_attached_within(ip, &new, AFTER_NODE_DEATH)
+        .expect_attached_within(ip, &new, AFTER_NODE_FAILURE)
         .await;
     assert_eq!(status["status"]["networkInterfaceID"], there.interfaces[0]);
 }
@@ -92,18 +92,16 @@ async fn a_restarting_kubelet_moves_nothing(scene: &Scene) {
     scene.expect_labelled(&b.name, &block).await;
     let ip = scene.ip("web", 10).await;
     let stuck = annotated("test.mooring/stuck-terminating", "true");
-    let template = crate::harness::objects::merged(on(&a), &stuck);
-    scene
-        .deployment_with("web", &ip, &json!({"template": template}))
-        .await;
-    let pod = scene.only_pod("web").await;
-    scene.expect_attached(&ip, &pod).await;
-    scene.delete("Pod", &pod).await;
+    scene.pod_with("web", &ip, &merged(on(&a), &stuck)).await;
+    scene.expect_attached(&ip, "web").await;
+    // On the other node, so that the address could move.
+    scene.pod_with("next", &ip, &on(&b)).await;
+    scene.expect_event("ClaimedByOther", "next").await;
+    scene.delete("Pod", "web").await;
     scene.cluster().report_node_not_ready(&a.name, true).await;
     scene
         .expect_condition("Node", &a.name, "Ready", "False")
         .await;
-    let heir = scene.new_pod("web", &[&pod]).await;
     scene
         .remains(
             "the draining pod keeps it",
@@ -113,8 +111,8 @@ async fn a_restarting_kubelet_moves_nothing(scene: &Scene) {
         .await;
     scene.cluster().report_node_not_ready(&a.name, false).await;
     let gone = json!({"metadata": {"annotations": {"test.mooring/stuck-terminating": null}}});
-    scene.patch("Pod", &pod, &gone).await;
-    scene.expect_attached(&ip, &heir).await;
+    scene.patch("Pod", "web", &gone).await;
+    scene.expect_attached(&ip, "next").await;
 }
 
 async fn the_address_of_a_stopped_instance_follows_the_pod(scene: &Scene) {
@@ -151,7 +149,7 @@ async fn a_ready_pod_on_a_failed_node_takes_nothing(scene: &Scene) {
         .await;
     scene.cluster().fail_node(&b.name).await;
     scene
-        .eventually("the node has failed", AFTER_NODE_DEATH, async || {
+        .eventually("the node has failed", AFTER_NODE_FAILURE, async || {
             let node = scene.get("Node", &b.name).await.ok_or("no node")?;
             match crate::harness::expectations::condition(&node, "Ready") {
                 Some(("Unknown", ..)) => Ok(()),
@@ -191,6 +189,6 @@ async fn a_ready_pod_on_a_failed_node_takes_nothing(scene: &Scene) {
         )
         .await;
     scene
-        .expect_attached_within(&ip, &new, AFTER_NODE_DEATH)
+        .expect_attached_within(&ip, &new, AFTER_NODE_FAILURE)
         .await;
 }

@@ -7,10 +7,10 @@ use mooring_cluster::{Fault, Node};
 use serde_json::{Value, json};
 
 use crate::harness::objects::annotated;
-use crate::harness::scene::{AFTER_NODE_DEATH, Ip, SOON, Scene};
+use crate::harness::scene::{AFTER_NODE_FAILURE, Ip, SOON, Scene};
 
 scenes![
-    shared a_stateful_sets_address_follows_when_its_instance_is_terminated,
+    alone a_stateful_sets_address_follows_when_its_instance_is_terminated,
     shared a_deployments_address_follows_when_its_instance_is_terminated,
     shared a_node_that_ec2_does_not_say_has_ended_stays_in_service,
     shared a_node_is_put_back_when_its_instance_runs_again,
@@ -67,10 +67,14 @@ async fn expect_taints(scene: &Scene, node: &Node, expected: &[&str]) {
 /// Waits until the `StatefulSet` has created a new pod of the same name. The pod garbage collector runs every 20 s.
 async fn comes_again(scene: &Scene, before: &str) {
     scene
-        .eventually("a new pod of the same name", AFTER_NODE_DEATH, async || {
-            let pod = scene.get("Pod", "web-0").await?;
-            (pod["metadata"]["uid"] != before).then_some(())
-        })
+        .eventually(
+            "a new pod of the same name",
+            AFTER_NODE_FAILURE,
+            async || {
+                let pod = scene.get("Pod", "web-0").await?;
+                (pod["metadata"]["uid"] != before).then_some(())
+            },
+        )
         .await;
 }
 
@@ -92,6 +96,7 @@ async fn measured(scene: &Scene, part: &str) -> f64 {
 }
 
 async fn a_stateful_sets_address_follows_when_its_instance_is_terminated(scene: &Scene) {
+    scene.mooring().await;
     let (ip, a, b) = ready(scene).await;
     scene.stateful_set("web", &ip).await;
     let (here, there) = attached(scene, &ip, "web-0", (a, b)).await;
@@ -136,13 +141,13 @@ async fn a_deployments_address_follows_when_its_instance_is_terminated(scene: &S
     // The kubelet stops reporting. Kubernetes notices that after the node monitor grace period.
     scene.cluster().fail_node(&here.name).await;
     let next = scene
-        .eventually("another pod", AFTER_NODE_DEATH, async || {
+        .eventually("another pod", AFTER_NODE_FAILURE, async || {
             let mut pods = scene.pods_of("web").await.into_iter();
             pods.find(|(name, _)| name != &pod).map(|(name, _)| name)
         })
         .await;
     let status = scene
-        .expect_attached_within(&ip, &next, AFTER_NODE_DEATH)
+        .expect_attached_within(&ip, &next, AFTER_NODE_FAILURE)
         .await;
     assert_eq!(status["status"]["networkInterfaceID"], there.interfaces[0]);
     expect_taints(scene, &here, &["mooring"]).await;
@@ -197,7 +202,7 @@ async fn a_node_is_put_back_when_its_instance_runs_again(scene: &Scene) {
     assert_eq!(taints(scene, &there).await, ["nodeshutdown"]);
     // The next pod can run only on this node.
     let status = scene
-        .expect_attached_within(&ip, "web-0", AFTER_NODE_DEATH)
+        .expect_attached_within(&ip, "web-0", AFTER_NODE_FAILURE)
         .await;
     assert_eq!(status["status"]["node"], here.name.as_str());
 }

@@ -39,24 +39,22 @@ async fn an_address_on_a_foreign_interface_stays_until_take_from_names_it(scene:
         note.contains(eni.as_str()),
         "the interface is named: {note}"
     );
-    scene
-        .remains(
-            "it is not stolen",
-            std::time::Duration::from_secs(3),
-            async || scene.ec2().address_on(&ip.address).await.as_ref() == Some(eni),
-        )
-        .await;
+    expect_left(scene, &ip.address, eni).await;
     let way_out = json!({"metadata": {"annotations": {"ip.wgtwo.com/take-from": eni}}});
     scene.patch("IP", &ip.name, &way_out).await;
     let attached = scene.expect_attached(&ip, "web").await;
     assert_eq!(attached["status"]["networkInterfaceID"], ours.interfaces[0]);
     scene
-        .eventually("the word was good for once", SOON, async || {
-            let object = scene.get("IP", &ip.name).await?;
-            object["metadata"]["annotations"]["ip.wgtwo.com/take-from"]
-                .is_null()
-                .then_some(())
-        })
+        .eventually(
+            "the annotation is removed after its use",
+            SOON,
+            async || {
+                let object = scene.get("IP", &ip.name).await?;
+                object["metadata"]["annotations"]["ip.wgtwo.com/take-from"]
+                    .is_null()
+                    .then_some(())
+            },
+        )
         .await;
 }
 
@@ -95,10 +93,7 @@ async fn an_address_that_was_moved_to_a_foreign_interface_stays_there(scene: &Sc
         message.contains(&b.interfaces[0]),
         "the interface is named: {message}"
     );
-    assert_eq!(
-        scene.ec2().address_on(&ip.address).await.as_ref(),
-        Some(&b.interfaces[0])
-    );
+    expect_left(scene, &ip.address, &b.interfaces[0]).await;
     scene.foreign_unassign(&b.interfaces[0], &ip.address).await;
     scene.expect_attached(&ip, "web").await;
 }
@@ -118,10 +113,7 @@ async fn an_orphaned_address_is_reported_and_left(scene: &Scene) {
         reported.contains(&scene.address(20)),
         "the address is named: {reported}"
     );
-    assert!(
-        scene.ec2().address_on(&scene.address(20)).await.is_some(),
-        "it is not ours to take off"
-    );
+    expect_left(scene, &scene.address(20), &node.interfaces[0]).await;
     scene
         .foreign_unassign(&node.interfaces[0], &scene.address(20))
         .await;
@@ -187,5 +179,14 @@ async fn an_ip_takes_over_the_address_of_one_whose_finalizer_was_removed_by_hand
 }
 
 async fn an_ip_of_another_name_takes_over_the_address_of_one_that_is_gone(scene: &Scene) {
-    takes_over(scene, "heir").await;
+    takes_over(scene, "successor").await;
+}
+
+/// The address stays on this interface for longer than two inventories take.
+async fn expect_left(scene: &Scene, address: &str, interface: &str) {
+    scene
+        .remains("Mooring leaves it", Duration::from_secs(3), async || {
+            scene.ec2().address_on(address).await.as_deref() == Some(interface)
+        })
+        .await;
 }

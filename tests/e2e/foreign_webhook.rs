@@ -123,8 +123,8 @@ fn takes(what: &str) -> Value {
     json!({"metadata": {"annotations": {"test.mooring/takes": what}}})
 }
 
-/// Waits until the API server calls the webhook, which is some time after its registration: until then a pod with only
-/// the label keeps it.
+/// Waits until the API server calls the webhook, which is some time after its registration: until then a policy
+/// refuses a pod with only the label.
 async fn in_force(scene: &Scene) {
     let probe = json!({"apiVersion": "v1", "kind": "Pod",
         "metadata": {"name": "probe", "namespace": scene.name, "labels": {IP: "x"},
@@ -135,8 +135,13 @@ async fn in_force(scene: &Scene) {
             "the other webhook is asked",
             crate::harness::scene::SOON,
             async || {
-                let pod = scene.would_create(&probe).await.accepted();
-                pod["metadata"]["labels"].is_null()
+                let said = scene.would_create(&probe).await;
+                if !said.is_accepted() {
+                    return Err(said.message().to_owned());
+                }
+                let pod = said.accepted();
+                let removed = pod["metadata"]["labels"].is_null();
+                removed.then_some(()).ok_or_else(|| pod.to_string())
             },
         )
         .await;

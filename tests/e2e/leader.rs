@@ -206,6 +206,15 @@ async fn a_leader_that_was_paused_beyond_its_lease_changes_nothing(scene: &Scene
     scene.delete("Pod", "old").await;
     scene.pod_with("new", &ip, &on(&b)).await;
     scene.expect_attached(&ip, "new").await;
+    // The leader writes the IP once more, when the address has left its former place (R4.33).
+    scene
+        .eventually("no former place is left", SOON, async || {
+            let ip = scene.get("IP", &ip.name).await.ok_or("no IP")?;
+            let left = &ip["status"]["previous"];
+            let none = left.as_array().is_none_or(Vec::is_empty);
+            none.then_some(()).ok_or_else(|| left.to_string())
+        })
+        .await;
     let (mutations, before) = (scene.mutations().await.len(), versions(scene, &ip).await);
     paused.process().signal("CONT");
     scene

@@ -4,7 +4,7 @@ use mooring_cluster::{InterfaceSpec, Node, NodeSpec};
 use serde_json::json;
 
 use crate::harness::objects::on;
-use crate::harness::scene::{AFTER_NODE_DEATH, SOON, Scene};
+use crate::harness::scene::{AFTER_NODE_FAILURE, SOON, Scene};
 
 scenes![
     shared a_node_on_a_new_instance_is_another_place,
@@ -49,7 +49,7 @@ async fn a_node_on_a_new_instance_is_another_place(scene: &Scene) {
     let new = scene
         .eventually(
             "the Deployment has another pod",
-            AFTER_NODE_DEATH,
+            AFTER_NODE_FAILURE,
             async || {
                 let mut pods = scene.pods_of("web").await.into_iter();
                 pods.find(|(name, _)| *name != old).map(|(name, _)| name)
@@ -57,7 +57,7 @@ async fn a_node_on_a_new_instance_is_another_place(scene: &Scene) {
         )
         .await;
     let status = scene
-        .expect_attached_within(&ip, &new, AFTER_NODE_DEATH)
+        .expect_attached_within(&ip, &new, AFTER_NODE_FAILURE)
         .await;
     assert_eq!(status["status"]["instanceID"], again.instance_id.as_str());
     assert_eq!(status["status"]["networkInterfaceID"], again.interfaces[0]);
@@ -88,7 +88,7 @@ async fn a_replaced_interface_is_detected(scene: &Scene) {
     scene
         .eventually(
             "the address is on the new interface",
-            AFTER_NODE_DEATH,
+            AFTER_NODE_FAILURE,
             async || {
                 let on = scene.ec2().address_on(&ip.address).await;
                 if on.as_ref() == Some(&new) {
@@ -116,7 +116,7 @@ async fn a_pod_on_a_node_without_an_interface_in_the_subnet_gets_an_event(scene:
     let labels = labels["metadata"]["labels"].to_string();
     assert!(
         !labels.contains("ip.wgtwo.com.node-restriction"),
-        "labels are not ours to keep here: {labels}"
+        "Mooring labels no node of a block with nodeSelector: {labels}"
     );
 }
 
@@ -131,12 +131,12 @@ async fn a_kubelet_that_names_the_instance_of_another_node_gets_no_address(scene
     let address = &shown["status"]["addresses"][0]["address"];
     assert_eq!(*address, json!(node.address));
     let ip = scene.ip("web", 10).await;
-    scene.pod_with("drawn", &ip, &on(&forged)).await;
+    scene.pod_with("on-forged", &ip, &on(&forged)).await;
     // Checks the names too, because before the first inventory an Event with this reason says that no node has an
     // interface.
     let names = [forged.name.as_str(), node.name.as_str()];
     scene
-        .expect_event_naming("NoEligibleNode", "drawn", &names, SOON)
+        .expect_event_naming("NoEligibleNode", "on-forged", &names, SOON)
         .await;
     scene.expect_detached(&ip).await;
     scene.pod_with("web", &ip, &on(&node)).await;

@@ -5,7 +5,7 @@
 //!
 //! `cargo test --test e2e -- attach` runs the scenes whose names contain `attach`. `MOORING_E2E_ONLY="attach room"`
 //! runs those whose names contain one of the words. `MOORING_E2E_SHARED` and `MOORING_E2E_ALONE` limit how many scenes
-//! of each kind run at a time (6 and 3).
+//! of each kind run at a time (8 and 4).
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

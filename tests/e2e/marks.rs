@@ -45,17 +45,18 @@ async fn a_label_or_a_uid_without_the_annotation_is_refused(scene: &Scene) {
 
 async fn without_the_webhook_configurations_a_pod_that_asks_is_refused(scene: &Scene) {
     scene.mooring().await;
-    scene.block().await;
-    let ip = scene.ip("web", 10).await;
+    let ip = scene.attached_pod().await;
     scene.cluster().unregister_webhooks().await;
-    let asking = scene.pod_asking("web", &ip.name, &json!({}));
+    let asking = scene.pod_asking("other", &ip.name, &json!({}));
     scene.would_create(&asking).await.rejected(&[
-        &format!("annotation ip.wgtwo.com/ip of pod {}/web", scene.name),
+        &format!("annotation ip.wgtwo.com/ip of pod {}/other", scene.name),
         "MutatingWebhookConfiguration \"mooring\" is missing",
         "apply the manifests of Mooring again, then create the pod again",
     ]);
     let plain = with(scene, "plain", &json!({}));
     scene.would_create(&plain).await.accepted();
+    scene.expect_attached(&ip, "web").await;
+    assert_eq!(scene.mutations().await.len(), 1, "the address stays");
 }
 
 async fn a_binding_cannot_add_our_annotations(scene: &Scene) {
@@ -157,7 +158,11 @@ async fn the_rights_of_users_come_with_the_default_roles(scene: &Scene) {
         let said = scene
             .kubectl(&format!("auth can-i {what} --as=test-{role}"))
             .await;
-        said.stdout.trim() == "yes"
+        match said.stdout.trim() {
+            "yes" => true,
+            "no" => false,
+            _ => panic!("{role}, {what}: {said:?}"),
+        }
     };
     scene
         .eventually(
@@ -165,6 +170,7 @@ async fn the_rights_of_users_come_with_the_default_roles(scene: &Scene) {
             crate::harness::scene::SOON,
             async || {
                 let said = can("edit", "create ips.ip.wgtwo.com").await
+                    && can("admin", "create ips.ip.wgtwo.com").await
                     && can("view", "get ipblocks.ip.wgtwo.com").await;
                 said.then_some(()).ok_or("not yet")
             },

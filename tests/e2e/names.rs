@@ -112,7 +112,8 @@ fn undescribed(schema: &Value, path: &str, found: &mut Vec<String>) {
 }
 
 async fn every_field_is_described(scene: &Scene) {
-    for name in ["ips.ip.wgtwo.com", "ipblocks.ip.wgtwo.com"] {
+    for kind in ["ips", "ipblocks", "ipnodes"] {
+        let name = format!("{kind}.ip.wgtwo.com");
         let definition = scene.kubectl(&format!("get crd {name} -o json")).await;
         let definition: Value = serde_json::from_str(&definition.success()).unwrap();
         let schema = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];

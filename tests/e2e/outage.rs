@@ -32,6 +32,9 @@ async fn a_restart_of_the_api_server_detaches_nothing(scene: &Scene) {
     let second = scene.ip("second", 11).await;
     scene.pod("second", &second).await;
     scene.expect_attached(&second, "second").await;
+    scene.expect_attached(&ip, "web").await;
+    let assigned = scene.mutations().await.len();
+    assert_eq!(assigned, 2, "a list that fails detaches nothing");
     scene.delete("Pod", "web").await;
     scene.expect_detached(&ip).await;
 }

@@ -80,10 +80,8 @@ async fn an_ip_that_is_being_deleted_is_refused(scene: &Scene) {
     scene.patch("IP", &ip.name, &hold).await;
     scene.deletes("IP", &ip.name).await.accepted();
     let pod = scene.pod_asking("web", &ip.name, &json!({}));
-    let message = scene
-        .would_create(&pod)
-        .await
-        .rejected(&[&ip.name, "is being deleted"]);
+    scene.expect_refused(&pod, "is being deleted").await;
+    let message = scene.would_create(&pod).await.rejected(&[&ip.name]);
     assert!(message.contains("name another IP"), "{message}");
     let alone = "the test's own finalizer alone is left";
     scene

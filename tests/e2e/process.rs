@@ -19,7 +19,7 @@ scenes![
     alone after_sigterm_it_is_not_ready_and_answers_until_it_has_drained,
     alone a_replica_with_an_untrusted_certificate_is_not_ready_and_reports_it,
     alone without_a_region_a_replica_answers_reviews_and_another_one_leads,
-    alone every_documented_metric_exists_and_is_well_formed,
+    alone metrics_exist_and_are_well_formed,
 ];
 
 async fn ask(mooring: &Mooring, path: &str) -> Result<HttpAnswer, String> {
@@ -69,14 +69,14 @@ async fn without_an_api_server_it_is_healthy_and_not_ready(scene: &Scene) {
 }
 
 async fn a_replica_with_an_untrusted_certificate_is_not_ready_and_reports_it(scene: &Scene) {
-    let mooring = scene.mooring_with(frequent_checks()).await;
+    let mooring = scene.mooring_with(frequent_checks(scene)).await;
     expect_ready(scene, &mooring, 200).await;
     distrust_for_a_while(scene, &mooring).await;
     expect_broken_pair_refused(scene, &mooring).await;
 }
 
 async fn without_a_region_a_replica_answers_reviews_and_another_one_leads(scene: &Scene) {
-    let mut options = frequent_checks();
+    let mut options = frequent_checks(scene);
     let nowhere = ("AWS_REGION".to_owned(), String::new());
     options.environment.push(nowhere);
     let without = scene.mooring_with(options).await;
@@ -144,7 +144,7 @@ async fn after_sigterm_it_is_not_ready_and_answers_until_it_has_drained(scene: &
     scene.mooring().await;
 }
 
-async fn every_documented_metric_exists_and_is_well_formed(scene: &Scene) {
+async fn metrics_exist_and_are_well_formed(scene: &Scene) {
     let mooring = scene.mooring().await;
     let block = scene.block().await;
     let node = scene.node("a").await;

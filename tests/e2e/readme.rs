@@ -98,9 +98,11 @@ async fn expect_uninstalled(scene: &Scene) {
     for gone in [
         "crd/ips.ip.wgtwo.com",
         "crd/ipblocks.ip.wgtwo.com",
+        "crd/ipnodes.ip.wgtwo.com",
         "namespace/mooring-system",
     ] {
-        scene.cluster().kubectl(["get", gone]).await.failure();
+        let said = scene.cluster().kubectl(["get", gone]).await.failure();
+        assert!(said.contains("NotFound"), "{said}");
     }
 }
 

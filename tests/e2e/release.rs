@@ -109,14 +109,14 @@ async fn a_stuck_pod_on_a_healthy_node_keeps_its_address(scene: &Scene) {
     let stuck = annotated("test.mooring/stuck-terminating", "true");
     scene.pod_with("web", &ip, &stuck).await;
     scene.expect_attached(&ip, "web").await;
-    scene.pod("heir", &ip).await;
+    scene.pod("successor", &ip).await;
     // Reported while the holder runs: for a holder that is being deleted there is no Event.
-    scene.expect_event("ClaimedByOther", "heir").await;
+    scene.expect_event("ClaimedByOther", "successor").await;
     scene.delete("Pod", "web").await;
     // Longer than `failoverAfter` of the block and the grace period of the pod (2 s).
     scene
         .remains(
-            "the pod that may still be talking has it",
+            "the pod that can still send packets keeps it",
             std::time::Duration::from_secs(6),
             async || scene.attached(&ip, "web").await,
         )
@@ -128,7 +128,7 @@ async fn a_stuck_pod_on_a_healthy_node_keeps_its_address(scene: &Scene) {
             &json!({"metadata": {"annotations": {"test.mooring/stuck-terminating": null}}}),
         )
         .await;
-    scene.expect_attached(&ip, "heir").await;
+    scene.expect_attached(&ip, "successor").await;
 }
 
 async fn a_force_deleted_pod_is_followed_by_its_successor(scene: &Scene) {

@@ -184,7 +184,11 @@ async fn mooring_is_not_a_cluster_administrator(scene: &Scene) {
     let can = async |what: &str| {
         let user = "--as=system:serviceaccount:mooring-system:mooring";
         let said = scene.kubectl(&format!("auth can-i {what} {user}")).await;
-        said.stdout.trim() == "yes"
+        match said.stdout.trim() {
+            "yes" => true,
+            "no" => false,
+            _ => panic!("{what}: {said:?}"),
+        }
     };
     for what in [
         "watch pods -A",

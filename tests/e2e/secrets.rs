@@ -64,7 +64,7 @@ async fn no_secret_is_disclosed(scene: &Scene) {
     scene.ec2().fault(fault).await;
     scene.pod("web", &ip).await;
     scene.expect_event("AccessDenied", &ip.name).await;
-    // A call without permission is retried after 30 s.
+    // A call without permission is retried with backoff, at most 30 s later.
     scene
         .expect_attached_within(&ip, "web", Duration::from_mins(1))
         .await;

@@ -202,12 +202,18 @@ async fn no_admission_fails_while_the_certificate_is_renewed(scene: &Scene) {
     let (stop, created) = (AtomicBool::new(false), AtomicUsize::new(0));
     let begin = Instant::now();
     let watch = async {
-        let mut certificates = BTreeSet::new();
-        while certificates.len() <= renewals() {
-            let kept = kept(scene).await;
-            certificates.insert(kept["tls.crt"].clone());
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+        let (mut certificates, wanted) = (BTreeSet::new(), renewals() + 1);
+        let limit = A_WHILE * u32::try_from(wanted).expect("a small number");
+        scene
+            .eventually("the certificate is renewed", limit, async || {
+                certificates.insert(kept(scene).await["tls.crt"].clone());
+                if certificates.len() >= wanted {
+                    Ok(())
+                } else {
+                    Err(format!("{} certificates", certificates.len()))
+                }
+            })
+            .await;
         for replica in &replicas {
             expect_served(scene, replica).await;
         }

@@ -6,7 +6,7 @@ use mooring_cluster::Node;
 use serde_json::json;
 
 use crate::harness::objects::{annotated, on};
-use crate::harness::scene::{AFTER_NODE_DEATH, Ip, Scene};
+use crate::harness::scene::{AFTER_NODE_FAILURE, Ip, Scene};
 
 scenes![
     shared a_pod_recreated_under_the_same_name_gets_its_address_again,
@@ -55,10 +55,14 @@ async fn a_pod_recreated_under_the_same_name_gets_its_address_again(scene: &Scen
 /// Waits until the `StatefulSet` has created a new pod of the same name.
 async fn expect_recreated(scene: &Scene, before: &str) {
     scene
-        .eventually("a new pod of the same name", AFTER_NODE_DEATH, async || {
-            let pod = scene.get("Pod", "db-0").await?;
-            (pod["metadata"]["uid"] != before).then_some(())
-        })
+        .eventually(
+            "a new pod of the same name",
+            AFTER_NODE_FAILURE,
+            async || {
+                let pod = scene.get("Pod", "db-0").await?;
+                (pod["metadata"]["uid"] != before).then_some(())
+            },
+        )
         .await;
 }
 
@@ -69,7 +73,7 @@ async fn fail_node_of_pod(scene: &Scene, here: &Node) {
     scene.patch("Pod", "db-0", &stuck).await;
     scene.cluster().fail_node(&here.name).await;
     scene
-        .eventually("the pod is being deleted", AFTER_NODE_DEATH, async || {
+        .eventually("the pod is being deleted", AFTER_NODE_FAILURE, async || {
             let pod = scene.get("Pod", "db-0").await.ok_or("no pod")?;
             let is_deleted = pod["metadata"]["deletionTimestamp"].is_string();
             if is_deleted {

@@ -81,7 +81,7 @@ async fn a_forbidden_deletion_is_reported_and_counted_until_it_is_permitted(scen
     assert!(scene.get("IPAddress", &ip.address).await.is_some());
     assert!(scene.get("IP", &ip.name).await.is_some());
     scene.ec2().clear_fault(fault).await;
-    // A call without permission is retried every 30 s.
+    // A call without permission is retried at least every 30 s.
     scene
         .eventually("the IP is gone", Duration::from_secs(45), async || {
             scene.get("IP", &ip.name).await.is_none()

@@ -117,9 +117,11 @@ async fn of_two_concurrent_ips_for_one_address_one_is_reserved(scene: &Scene) {
         .as_str()
         .unwrap()
         .to_owned();
-    let heir = names.iter().find(|name| **name != holder).unwrap();
+    let successor = names.iter().find(|name| **name != holder).unwrap();
     scene.delete("IP", &holder).await;
-    scene.expect_condition("IP", heir, "Reserved", "True").await;
+    scene
+        .expect_condition("IP", successor, "Reserved", "True")
+        .await;
     scene.cluster().register_webhooks(&[&one, &two]).await;
 }
 

@@ -16,9 +16,10 @@ async fn expect_nothing_left(scene: &Scene) {
     // The scene has nothing left to clean up.
     scene.ips.lock().unwrap().clear();
     scene.blocks.lock().unwrap().clear();
-    for kind in ["ips", "ipblocks"] {
+    for kind in ["ips", "ipblocks", "ipnodes"] {
         let get = format!("get crd {kind}.ip.wgtwo.com");
-        scene.kubectl(&get).await.failure();
+        let said = scene.kubectl(&get).await.failure();
+        assert!(said.contains("NotFound"), "{said}");
     }
     let ours = "get ipaddresses -o name -l ipaddress.kubernetes.io/managed-by=ip.wgtwo.com";
     assert_eq!(scene.kubectl(ours).await.success().trim(), "");

@@ -82,11 +82,15 @@ async fn pods_that_vanish_unseen_keep_their_addresses_until_a_person_confirms(sc
         scene.expect_detached(ip).await;
     }
     scene
-        .eventually("the word was good for once", SOON, async || {
-            let object = scene.get("IPBlock", &block).await?;
-            let word = &object["metadata"]["annotations"]["ip.wgtwo.com/release-brake"];
-            word.is_null().then_some(())
-        })
+        .eventually(
+            "the annotation is removed after its use",
+            SOON,
+            async || {
+                let object = scene.get("IPBlock", &block).await?;
+                let word = &object["metadata"]["annotations"]["ip.wgtwo.com/release-brake"];
+                word.is_null().then_some(())
+            },
+        )
         .await;
 }
 

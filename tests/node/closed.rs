@@ -34,7 +34,6 @@ pub fn nothing_reaches_a_partner_before_the_address_is_programmed(backend: Backe
         .assigned = false;
     for objects in [alone, unclaimed, claimed] {
         node.reconcile(&objects);
-        node.run("true");
         world.run("partner", "nft flush set ip firewall seen");
         // In parallel, because each dropped packet costs a timeout.
         std::thread::scope(|scope| {

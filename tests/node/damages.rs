@@ -8,7 +8,7 @@ use crate::node_part::RunNodePart as _;
 use crate::objects::{one_pod, with_ip, with_pod};
 use mooring_cluster::network::{Backend, PARTNER, Protocol, World, X, Y, eventually};
 
-/// Other programs and users damage the state of the node part. Each damage is repaired within 1 s, and afterwards the
+/// Other programs and users damage the state of the node part. Each damage is repaired, and afterwards the
 /// address works.
 pub fn every_damage_is_repaired(backend: Backend) {
     let world = World::new(backend);

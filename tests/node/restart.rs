@@ -1,5 +1,6 @@
 use std::io::{Read as _, Write as _};
 use std::process::{Command, ExitCode, Stdio};
+use std::time::Duration;
 
 use mooring::node::kernel::Events;
 use mooring::node::reconcile::{Reconciler, Reports};
@@ -66,11 +67,16 @@ pub fn connections_survive_the_end_of_the_node_part(backend: Backend) {
     let mut connections = [open("client", PARTNER), open("partner", X)];
     let mut carry = || {
         for (stream, _) in &mut connections {
+            // Longer than a busy machine takes.
+            let limit = Some(Duration::from_secs(10));
+            stream.set_read_timeout(limit).unwrap();
             let sent = [7; 16_384];
             for _ in 0..20 {
                 stream.write_all(&sent).unwrap();
                 let mut back = [0; 16_384];
-                stream.read_exact(&mut back).unwrap();
+                if let Err(error) = stream.read_exact(&mut back) {
+                    panic!("{error}\n{}", evidence());
+                }
             }
         }
     };
@@ -82,7 +88,7 @@ pub fn connections_survive_the_end_of_the_node_part(backend: Backend) {
             node.run("nft delete element ip mooring leaving { 10.77.0.20 }");
         }
         carry();
-        eventually("the node part heals", evidence, || {
+        eventually("the node part repairs the map", evidence, || {
             node.run("nft list map ip mooring leaving")
                 .contains("10.77.0.20")
                 .then_some(())

@@ -185,7 +185,7 @@ fn is_verified(outcome: &ProbeResult) -> bool {
 /// Waits until the outcome of the IP "one" fulfils `such`.
 fn says(node: Node<'_>, part: &Running, such: impl Fn(&ProbeResult) -> bool) -> ProbeResult {
     eventually(
-        "the outcome is another",
+        "the outcome is as expected",
         || evidence(node, part),
         || {
             let found = part.outcomes.borrow();

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use super::scene::{SOON, Scene};
 
-const UID: &str = "7d9a4a3c-6a53-4c38-8b1d-111111111111";
 const CONFIGURATION: &str = "validatingwebhookconfiguration mooring";
 const BUNDLE: &str = "/webhooks/0/clientConfig/caBundle";
 
@@ -62,7 +61,9 @@ pub async fn expect_own_event(scene: &Scene, reason: &str) {
             let events: Value = serde_json::from_str(&events).unwrap();
             let about = |event: &&Value| {
                 let object = &event["involvedObject"];
-                event["reason"] == reason && object["name"] == "mooring-0" && object["uid"] == UID
+                event["reason"] == reason
+                    && object["name"] == "mooring-0"
+                    && object["uid"] == own_uid(scene)
             };
             if events["items"]
                 .as_array()
@@ -92,12 +93,20 @@ pub async fn expect_broken_pair_refused(scene: &Scene, mooring: &Mooring) {
 }
 
 /// Options of a replica that often checks whether its certificate is trusted, and that knows its pod for Events.
-pub fn frequent_checks() -> MooringOptions {
+pub fn frequent_checks(scene: &Scene) -> MooringOptions {
+    let pod = [
+        ("POD_NAME", "mooring-0".to_owned()),
+        ("POD_UID", own_uid(scene)),
+    ];
     MooringOptions {
         arguments: vec!["--cert-interval=200ms".to_owned()],
-        environment: [("POD_NAME", "mooring-0"), ("POD_UID", UID)]
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .into(),
+        environment: pod.map(|(name, value)| (name.to_owned(), value)).into(),
         ..MooringOptions::default()
     }
+}
+
+/// The UID of the pod of the replica. Events of an earlier scene on the same cluster have another one.
+fn own_uid(scene: &Scene) -> String {
+    let number = scene.name.rsplit('-').next().unwrap_or_default();
+    format!("7d9a4a3c-6a53-4c38-8b1d-{number:0>12}")
 }

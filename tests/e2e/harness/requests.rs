@@ -118,6 +118,16 @@ impl Scene {
         self.create(object, Mode::Dry, None).await
     }
 
+    /// Waits until a creation is refused with these words: the webhook sees a change of another object some time later.
+    pub async fn expect_refused(&self, object: &Value, words: &str) {
+        self.eventually("the webhook has seen the change", SOON, async || {
+            let said = self.would_create(object).await;
+            let refused = said.message().contains(words);
+            refused.then_some(()).ok_or_else(|| format!("{said:?}"))
+        })
+        .await;
+    }
+
     /// The response to a dry run of a creation by this user.
     pub async fn would_create_as(&self, user: &str, object: &Value) -> ApiResponse {
         self.create(object, Mode::Dry, Some(user)).await

@@ -16,7 +16,7 @@ use crate::harness::clusters::TestCluster;
 pub const SOON: Duration = Duration::from_secs(30);
 /// The time limit of an expectation that needs Kubernetes to detect a failed node (20 s here) or a deleted node (its
 /// garbage collector runs every 20 s, and waits for 40 s in between).
-pub const AFTER_NODE_DEATH: Duration = Duration::from_secs(150);
+pub const AFTER_NODE_FAILURE: Duration = Duration::from_secs(150);
 
 /// The environment of one end-to-end test.
 pub struct Scene {

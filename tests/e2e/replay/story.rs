@@ -39,7 +39,7 @@ pub enum Story {
 /// The annotation that allows an address to be taken.
 const TAKE_FROM: &str = "ip.wgtwo.com/take-from";
 /// The name suffix of the pod that waits for the address.
-const HEIR: &str = "-heir";
+const SUCCESSOR: &str = "-successor";
 
 impl Story {
     /// Creates the state before the action.
@@ -55,12 +55,12 @@ impl Story {
             Self::Move { reassign } => {
                 make_ip(lot, reassign).await;
                 attached_pod(lot, &ip).await;
-                let heir = format!("{app}{HEIR}");
+                let successor = format!("{app}{SUCCESSOR}");
                 let placed = merged(labelled(app), &on(lot.there));
-                scene.pod_with(&heir, &ip, &placed).await;
+                scene.pod_with(&successor, &ip, &placed).await;
                 scene
-                    .eventually("the heir is bound", SOON, async || {
-                        let pod = scene.get("Pod", &heir).await?;
+                    .eventually("the successor is bound", SOON, async || {
+                        let pod = scene.get("Pod", &successor).await?;
                         pod["spec"]["nodeName"].as_str().map(drop)
                     })
                     .await;
@@ -141,7 +141,13 @@ impl Story {
         match self {
             Self::Attach => expect_on(lot, &ip, app, &lot.here.interfaces[0]).await,
             Self::Move { .. } => {
-                expect_on(lot, &ip, &format!("{app}{HEIR}"), &lot.there.interfaces[0]).await;
+                expect_on(
+                    lot,
+                    &ip,
+                    &format!("{app}{SUCCESSOR}"),
+                    &lot.there.interfaces[0],
+                )
+                .await;
             }
             Self::Handover { .. } => expect_rolled_out(lot, &ip, &lot.there.interfaces[0]).await,
             Self::HandoverInPlace => expect_rolled_out(lot, &ip, &lot.here.interfaces[0]).await,
@@ -172,12 +178,16 @@ impl Story {
             Self::TakeFrom => {
                 expect_on(lot, &ip, app, &lot.here.interfaces[0]).await;
                 scene
-                    .eventually("the word was good for once", SOON, async || {
-                        let object = scene.get("IP", &ip.name).await?;
-                        object["metadata"]["annotations"][TAKE_FROM]
-                            .is_null()
-                            .then_some(())
-                    })
+                    .eventually(
+                        "the annotation is removed after its use",
+                        SOON,
+                        async || {
+                            let object = scene.get("IP", &ip.name).await?;
+                            object["metadata"]["annotations"][TAKE_FROM]
+                                .is_null()
+                                .then_some(())
+                        },
+                    )
                     .await;
             }
             Self::ReservationStripped => {
