@@ -79,19 +79,19 @@ fn the_reads_of_a_review_fit_into_its_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn lists_by_a_dead_connection_delay_others_for_a_few_seconds_only() {
+async fn lists_by_a_connection_without_answers_delay_others_for_a_few_seconds_only() {
     let asked = Arc::<AtomicUsize>::default();
     let counted = Arc::clone(&asked);
     // The two lists of the first two readers are not answered, for IPs and for blocks.
     let client = half_open_api_server(move |_, _| {
-        let dead = counted.fetch_add(1, Ordering::Relaxed) < 4;
-        (!dead).then(|| (200, json!({"metadata": {}, "items": []})))
+        let silent = counted.fetch_add(1, Ordering::Relaxed) < 4;
+        (!silent).then(|| (200, json!({"metadata": {}, "items": []})))
     });
     let reader = KubeReader::new(client, Caches::default());
     for _ in 0..2 {
         let dependencies = Dependencies::default();
         let late = tokio::time::timeout(dependencies.limit(), reader.fresh(&dependencies)).await;
-        assert!(late.is_err(), "its connection is dead");
+        assert!(late.is_err(), "its connection has no answers");
     }
     let none = Dependencies::default();
     let third = tokio::time::timeout(REQUEST_TIMEOUT, reader.fresh(&none)).await;

@@ -21,7 +21,7 @@ const CREDENTIALS_TIMEOUT: Duration = Duration::from_millis(1500);
 const FALLBACK_AFTER: Duration = Duration::from_millis(300);
 
 /// A load counts for this time after its start, which is about the limit of the SDK. Later it is begun again: it can
-/// wait for a dead connection, or its credentials can have expired.
+/// wait for a connection without answers, or its credentials can have expired.
 const LOAD_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// The cache of credentials of the SDK, with a time limit. The limit is of the cache and not of the load, because calls

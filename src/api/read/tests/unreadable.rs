@@ -26,8 +26,8 @@ fn an_unreadable_ip_gets_a_condition_and_the_rest_is_kept() {
         ("it is garbage", UnreadableReport::Nothing)
     );
 
-    let patch = unreadable_ip_patch(&broken, "mend it", &at(7)).unwrap();
-    let reported = json!({"type": "Ready", "status": "False", "reason": "Invalid", "message": "mend it",
+    let patch = unreadable_ip_patch(&broken, "correct it", &at(7)).unwrap();
+    let reported = json!({"type": "Ready", "status": "False", "reason": "Invalid", "message": "correct it",
         "observedGeneration": 3, "lastTransitionTime": "1970-01-01T00:00:07Z"});
     assert_eq!(patch, json!({"status": {"conditions": [theirs, reported]}}));
 
@@ -36,9 +36,12 @@ fn an_unreadable_ip_gets_a_condition_and_the_rest_is_kept() {
     let known = unreadable_ip(&after, String::new()).unwrap();
     assert_eq!(
         known.report,
-        UnreadableReport::Unreadable("mend it".to_owned())
+        UnreadableReport::Unreadable("correct it".to_owned())
     );
-    assert_eq!(unreadable_ip_patch(&after, "mend it", &at(9)), Some(patch));
+    assert_eq!(
+        unreadable_ip_patch(&after, "correct it", &at(9)),
+        Some(patch)
+    );
 }
 
 #[test]
@@ -49,5 +52,5 @@ fn a_status_that_is_not_an_object_is_kept() {
         unreadable_ip(&broken, String::new()).unwrap().report,
         UnreadableReport::NotWritable
     );
-    assert_eq!(unreadable_ip_patch(&broken, "mend it", &at(7)), None);
+    assert_eq!(unreadable_ip_patch(&broken, "correct it", &at(7)), None);
 }
