@@ -98,6 +98,10 @@ pub(super) async fn send<F: Fields>(
     subresource: Subresource,
     mut patch: Value,
 ) -> Result<PatchOutcome, Failure> {
+    // An object that was known before a restoration from a backup. The API server takes 0 for any version.
+    if guard.version == Some(ResourceVersion(0)) {
+        return check(api, object, name, guard).await;
+    }
     if let Value::Object(patch) = &mut patch {
         let meta = patch.entry("metadata").or_insert_with(|| json!({}));
         if let Value::Object(meta) = meta {

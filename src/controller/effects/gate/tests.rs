@@ -127,3 +127,12 @@ async fn a_winner_is_written_at_its_version_without_a_read() {
         json!({"uid": "uid-1", "resourceVersion": "7"})
     );
 }
+
+#[tokio::test]
+async fn a_pod_from_before_a_restoration_is_not_written_whatever_its_version() {
+    let server = Server::new(pod("uid-1", "True"), 200);
+    let version = Some(ResourceVersion(0));
+    let outcome = write(&server.apis, &gate(false, version)).await.unwrap();
+    assert!(matches!(outcome, PatchOutcome::Changed(_)), "{outcome:?}");
+    assert_eq!(server.methods(), ["GET"]);
+}
