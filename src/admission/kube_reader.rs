@@ -228,7 +228,8 @@ async fn list<K: Resource<DynamicType = ()>, T, E: StdError>(
     let api: Api<Reduced<Whole>> = Api::all_with(client.clone(), &ApiResource::erase::<K>(&()));
     let (mut objects, mut params) = (Vec::new(), watching::list().limit(PAGE));
     loop {
-        // The callers wait for less. Without a limit here, two lists by a connection without answers would delay all others.
+        // The callers wait for less. Without a limit here, two lists by a connection without answers would delay all
+        // others.
         let page = with_timeout(|| format!("listing {what}"), api.list(&params))
             .await
             .map_err(|error| Unreadable {

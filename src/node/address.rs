@@ -46,12 +46,12 @@ impl Address {
     /// Whether packets of the address use this route of the table of its ENI.
     #[must_use]
     pub fn uses(&self, to: Ipv4Net, via: Ipv4Addr) -> bool {
-        let gateway = match self.gateways.get(&to) {
-            Some(own) => *own,
-            None if to == Ipv4Net::default() => self.gateway,
-            None => return false,
+        let gateway = if to == Ipv4Net::default() {
+            Some(self.default_gateway())
+        } else {
+            self.gateways.get(&to).copied()
         };
-        gateway == via
+        gateway == Some(via)
     }
 }
 

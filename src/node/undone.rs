@@ -10,7 +10,7 @@ pub(super) fn undone(
     refused: &[(Change, KernelError)],
 ) -> Vec<(Change, KernelError)> {
     let made = |change: &Change| {
-        // Connections are forgotten because of another change: nobody can undo it.
+        // This step follows from another change. It leaves nothing that another program can undo.
         !matches!(change, Change::ForgetConnections(_))
             && !refused.iter().any(|(other, _)| other == change)
             && !depends_on(change, refused)
