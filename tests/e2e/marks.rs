@@ -154,16 +154,7 @@ async fn the_rights_of_users_come_with_the_default_roles(scene: &Scene) {
             "subjects": [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": format!("test-{role}")}]});
         scene.cluster().apply(&binding.to_string()).await;
     }
-    let can = async |role: &str, what: &str| {
-        let said = scene
-            .kubectl(&format!("auth can-i {what} --as=test-{role}"))
-            .await;
-        match said.stdout.trim() {
-            "yes" => true,
-            "no" => false,
-            _ => panic!("{role}, {what}: {said:?}"),
-        }
-    };
+    let can = async |role: &str, what: &str| scene.can(&format!("test-{role}"), what).await;
     scene
         .eventually(
             "the roles are aggregated",

@@ -181,15 +181,8 @@ async fn mooring_has_every_right_it_uses_and_only_mooring_writes_its_gate(scene:
 }
 
 async fn mooring_is_not_a_cluster_administrator(scene: &Scene) {
-    let can = async |what: &str| {
-        let user = "--as=system:serviceaccount:mooring-system:mooring";
-        let said = scene.kubectl(&format!("auth can-i {what} {user}")).await;
-        match said.stdout.trim() {
-            "yes" => true,
-            "no" => false,
-            _ => panic!("{what}: {said:?}"),
-        }
-    };
+    let mooring = "system:serviceaccount:mooring-system:mooring";
+    let can = async |what: &str| scene.can(mooring, what).await;
     for what in [
         "watch pods -A",
         "patch ips.ip.wgtwo.com --subresource=status",

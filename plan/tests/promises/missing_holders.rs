@@ -117,14 +117,19 @@ fn a_released_or_succeeded_holder_does_not_count_as_missing() {
     assert_eq!(missed(&sim), 0, "{}", sim.story());
 }
 
-#[test]
-fn a_holder_that_only_a_read_finds_does_not_count_as_missing() {
+/// The watch does not show the pod "p0": a foreign client removed its label, which cannot be restored.
+fn unseen() -> Sim {
     let mut sim = Sim::new();
     held(&mut sim, 4);
-    // A foreign client removed its label, and it cannot be restored.
     sim.refuses = |write| matches!(write, Write::Label { .. });
     sim.change_pod("p0", |pod| pod.label = None);
     sim.relist(0);
+    sim
+}
+
+#[test]
+fn a_holder_that_only_a_read_finds_does_not_count_as_missing() {
+    let mut sim = unseen();
     sim.wait(Duration::from_secs(5));
     let missed = sim.controllers[0]
         .facts()
@@ -134,11 +139,7 @@ fn a_holder_that_only_a_read_finds_does_not_count_as_missing() {
 
 #[test]
 fn while_no_read_is_answered_an_unseen_holder_is_not_looked_at_without_pause() {
-    let mut sim = Sim::new();
-    held(&mut sim, 4);
-    sim.refuses = |write| matches!(write, Write::Label { .. });
-    sim.change_pod("p0", |pod| pod.label = None);
-    sim.relist(0);
+    let mut sim = unseen();
     sim.wait(Duration::from_secs(2));
     sim.reads_fail = true;
     // The last answer is older than 5 s then, and not forgotten yet.

@@ -143,6 +143,18 @@ impl Scene {
         self.cluster().kubectl(words.collect::<Vec<_>>()).await
     }
 
+    /// Whether RBAC allows this user to do this, such as `list pods -A`.
+    pub async fn can(&self, user: &str, what: &str) -> bool {
+        let said = self
+            .kubectl(&format!("auth can-i {what} --as={user}"))
+            .await;
+        match said.stdout.trim() {
+            "yes" => true,
+            "no" => false,
+            _ => panic!("{user}, {what}: {said:?}"),
+        }
+    }
+
     /// A node with an interface in the subnet of the scene.
     pub async fn node(&self, name: &str) -> Node {
         let spec = NodeSpec::new(name).interface(&self.subnet);
