@@ -127,8 +127,8 @@ pub struct Facts {
     pub(crate) without_ip: BTreeMap<IpName, Failures>,
     /// IPs that a quorum read did not find, and when. A watch that lags can still show them.
     pub(crate) missed: BTreeMap<IpName, Instant>,
-    /// Nodes that are gone, and since when.
-    pub(crate) lost_nodes: BTreeMap<NodeName, Instant>,
+    /// Nodes that are gone: UID, and since when. A watch that lags can still show them.
+    pub(crate) lost_nodes: BTreeMap<NodeName, (String, Instant)>,
     pub(crate) reads: Reads,
     /// Pods that this process saw being deleted, ended, unannotated or gone.
     pub(crate) seen_terminating: BTreeSet<PodUid>,

@@ -46,7 +46,7 @@ impl Facts {
             }
             Fact::PodVanished(uid) => self.lose_pod(&uid),
             Fact::Node(node) => self.see_node(node, now),
-            Fact::NodeGone(name) => self.lose_node(&name, now),
+            Fact::NodeGone(name, uid) => self.lose_node_of(&name, &uid, now),
             Fact::NodeAsked(name, failed) => {
                 self.node_asked(&name, failed, begun, now);
                 Affected::Nothing
@@ -62,7 +62,7 @@ impl Facts {
             Fact::NodeReport(report) => self.see_node_report(report, now),
             Fact::NodeReportGone(name) => self.lose_node_report(&name, now),
             Fact::Reservation(reservation) => self.see_reservation(reservation, now),
-            Fact::ReservationGone(address) => self.lose_reservation(address),
+            Fact::ReservationGone(address, uid) => self.lose_reservation_of(address, &uid),
             Fact::Synced(kind) => changed(self.synced.insert(kind)),
             Fact::Restored(kind) => {
                 self.rolled_back = Some(BTreeSet::new());
@@ -177,8 +177,14 @@ impl Facts {
                 let reservations = self.reservations.all_mut();
                 reservations.for_each(|reservation| reservation.version = OLDEST);
             }
-            // For these kinds, versions are not compared.
-            Kind::Block | Kind::Node | Kind::NodeReport => {}
+            Kind::Node => {
+                let nodes = self.nodes.values_mut();
+                nodes.for_each(|seen| seen.node.version = OLDEST);
+                // A Node that was gone can come back with its UID.
+                self.lost_nodes.clear();
+            }
+            // For these kinds, versions are not compared: they come from a watch alone.
+            Kind::Block | Kind::NodeReport => {}
         }
     }
 }

@@ -63,12 +63,13 @@ pub enum Fact {
     PodVanished(PodUid),
     /// A watch shows a Node.
     Node(Node),
-    /// A watch or a list shows that the Node is gone.
-    NodeGone(NodeName),
+    /// A watch or a list shows that the Node with this UID is gone. Another Node of the same name can be known already.
+    NodeGone(NodeName, String),
     /// A watch shows an `IPAddress` of ours.
     Reservation(Reservation),
-    /// The `IPAddress` is gone, or does not have our label any more.
-    ReservationGone(Address),
+    /// The `IPAddress` with this UID is gone, or does not have our label any more. Another one of the same address can be
+    /// known already.
+    ReservationGone(Address, String),
     /// A watch shows an `IPNode`.
     NodeReport(NodeReport),
     /// A watch or a list shows that the `IPNode` is gone.

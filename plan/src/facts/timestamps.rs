@@ -122,7 +122,9 @@ impl Facts {
             change(at);
         }
         self.missed.values_mut().for_each(&mut *change);
-        self.lost_nodes.values_mut().for_each(&mut *change);
+        for (_, at) in self.lost_nodes.values_mut() {
+            change(at);
+        }
         for unanswered in self.limits_unanswered.values_mut() {
             change(&mut unanswered.again);
         }

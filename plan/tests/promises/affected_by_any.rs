@@ -7,6 +7,7 @@ use std::time::Duration;
 use mooring_plan::facts::{Affected, Fact};
 use mooring_plan::objects::{BlockStatus, Namespaces, Node};
 use mooring_world::attached::{ip_name, node_name, pod_key};
+use mooring_world::objects;
 use proptest::prelude::*;
 
 use crate::many_ips::{ManyIps, POD, block};
@@ -176,14 +177,19 @@ fn a_node_affects_the_ips_on_it() {
     assert_eq!(away(false), there());
     assert_eq!(away(false), Affected::Nothing, "as is known");
     assert_eq!(away(true), there());
-    assert_eq!(many_ips.deliver(Fact::NodeGone(node_name(7))), there());
+    let gone = |number| {
+        let name = node_name(number);
+        let uid = objects::node(name.as_str()).uid;
+        Fact::NodeGone(name, uid)
+    };
+    assert_eq!(many_ips.deliver(gone(7)), there());
     let decided = there();
     let Affected::Several(affected) = decided else {
         unreachable!()
     };
     assert_eq!(affected.len(), 40);
     many_ips.node(50);
-    let without_waiting_ips = many_ips.deliver(Fact::NodeGone(node_name(50)));
+    let without_waiting_ips = many_ips.deliver(gone(50));
     assert_eq!(without_waiting_ips, none());
 }
 

@@ -7,6 +7,7 @@ use mooring_plan::cloud::Subnet;
 use mooring_plan::facts::{Affected, Fact, Kind};
 use mooring_plan::names::{IpName, IpUid, ResourceVersion, SubnetId};
 use mooring_plan::objects::Reservation;
+use mooring_world::objects;
 
 use crate::sim::{SUBNET, Sim, address, key};
 
@@ -142,16 +143,23 @@ fn a_reservation_affects_its_ip_by_label_owner_or_reference() {
 }
 
 #[test]
-fn a_recreated_reservation_is_applied_whatever_its_version() {
+fn only_a_later_reservation_is_applied_also_if_it_was_created_again() {
     let mut sim = world();
-    let mut recreated = sim.kube.reservations[&address("203.0.113.10")].clone();
-    recreated.version = ResourceVersion(1);
-    assert_eq!(
-        sim.apply(Fact::Reservation(recreated.clone())),
-        Affected::Nothing,
-        "older"
-    );
-    recreated.uid = "recreated".to_owned();
+    let known = sim.kube.reservations[&address("203.0.113.10")].clone();
+    for uid in [known.uid.as_str(), "another"] {
+        let older = Reservation {
+            uid: uid.to_owned(),
+            version: ResourceVersion(1),
+            ..known.clone()
+        };
+        let affected = sim.apply(Fact::Reservation(older));
+        assert_eq!(affected, Affected::Nothing, "{uid}");
+    }
+    let recreated = Reservation {
+        uid: "another".to_owned(),
+        version: sim.kube.bump(),
+        ..known
+    };
     assert_eq!(sim.apply(Fact::Reservation(recreated)), partner());
 }
 
@@ -172,14 +180,14 @@ fn a_deletion_affects_only_related_ips() {
     assert_eq!(sim.apply(Fact::PodDeleted(uid.clone())), partner());
     assert_eq!(sim.apply(Fact::PodDeleted(uid)), Affected::Nothing, "again");
     let gone = address("203.0.113.10");
-    assert_eq!(sim.apply(Fact::ReservationGone(gone)), partner());
-    assert_eq!(sim.apply(Fact::ReservationGone(gone)), Affected::Nothing);
-    assert_eq!(
-        sim.apply(Fact::NodeGone("unknown".into())),
-        Affected::Nothing
-    );
-    assert_eq!(sim.apply(Fact::NodeGone("n2".into())), several(&[]));
-    let gone = sim.apply(Fact::NodeGone("n1".into()));
+    let uid = sim.kube.reservations[&gone].uid.clone();
+    let gone = Fact::ReservationGone(gone, uid);
+    assert_eq!(sim.apply(gone.clone()), partner());
+    assert_eq!(sim.apply(gone), Affected::Nothing);
+    let gone = |name: &str| Fact::NodeGone(name.into(), objects::node(name).uid);
+    assert_eq!(sim.apply(gone("unknown")), Affected::Nothing);
+    assert_eq!(sim.apply(gone("n2")), several(&[]));
+    let gone = sim.apply(gone("n1"));
     assert_eq!(gone, several(&["partner"]), "its holder is there");
     // Others can wait for its address.
     let uid = sim.the_ip("partner").uid.clone();

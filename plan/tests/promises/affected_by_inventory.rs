@@ -114,7 +114,8 @@ const WAITS: &[(&str, Change)] = &[
         many_ips.deliver(Fact::PodRead(pod_key(POD, CHANGED), None));
     }),
     ("it has no reservation", |many_ips| {
-        many_ips.deliver(Fact::ReservationGone(address(CHANGED)));
+        let uid = format!("reservation-{CHANGED}");
+        many_ips.deliver(Fact::ReservationGone(address(CHANGED), uid));
     }),
     ("it has two reservations", |many_ips| {
         let uid = known(many_ips).uid;

@@ -300,7 +300,7 @@ fn a_step_that_repeats_immediately_is_delayed() {
             steps += 1;
             driven.now = driven.now.plus(Duration::from_millis(1));
             // The fact changes nothing, so the same step follows.
-            driven.completed(&name, Fact::NodeGone("nowhere".into()));
+            driven.completed(&name, Fact::NodeGone("nowhere".into(), String::new()));
         }
         driven.now = driven.now.plus(Duration::from_millis(1));
     }

@@ -4,23 +4,12 @@
 use std::time::Duration;
 
 use mooring_plan::facts::{Fact, Kind, WriteOutcome, Written};
-use mooring_plan::names::{IpName, NodeName, ResourceVersion};
+use mooring_plan::names::{IpName, ResourceVersion};
 use mooring_plan::objects::{Ip, Pod, Reservation};
 use mooring_plan::reason::Reason;
 use mooring_plan::step::{GateWrite, Read, Step, Write};
 
 use crate::sim::{Sim, address, key};
-
-/// A request is sent, the watch shows what `change` does, and then the request is answered with the state before. The
-/// watch will not show the change again.
-fn answered_after(sim: &mut Sim, answer: Fact, change: impl FnOnce(&mut Sim)) {
-    let begun = sim.now;
-    change(sim);
-    sim.deliver(0);
-    let now = begun.plus(Duration::from_millis(1));
-    sim.controllers[0].receive(answer, None, begun, now);
-    sim.now = now;
-}
 
 /// The pod "a" is deleted, and then removed.
 fn ends(sim: &mut Sim) {
@@ -33,7 +22,7 @@ fn ends(sim: &mut Sim) {
 fn answered_after_it_went(answer: impl FnOnce(Pod) -> Fact) {
     let mut sim = Sim::attached(&["n1"]);
     let answer = answer(sim.the_pod("a").clone());
-    answered_after(&mut sim, answer, ends);
+    sim.answered_after(answer, ends);
     sim.settle();
     sim.expect_free("partner");
 }
@@ -74,38 +63,12 @@ fn a_read_before_a_pod_of_the_same_name_does_not_remove_it() {
         ends(&mut sim);
         sim.deliver(0);
         let answer = Fact::PodRead(key("a"), (!gone).then_some(earlier));
-        answered_after(&mut sim, answer, |sim| {
+        sim.answered_after(answer, |sim| {
             sim.pod("a").on("n1");
         });
         sim.settle();
         sim.expect_attached("partner", "a");
     }
-}
-
-#[test]
-fn a_read_before_the_last_change_of_a_node_does_not_undo_it() {
-    let mut sim = Sim::reserved(&["n1"]);
-    sim.node_unreachable("n1");
-    sim.deliver(0);
-    let name = NodeName::from("n1");
-    let earlier = sim.kube.nodes[&name].clone();
-    let answer = Fact::NodeRead(name, Some(earlier));
-    answered_after(&mut sim, answer, |sim| sim.node_is_well("n1"));
-    sim.pod("a").on("n1");
-    sim.settle();
-    sim.expect_attached("partner", "a");
-}
-
-#[test]
-fn a_read_before_the_end_of_a_node_does_not_restore_it() {
-    let mut sim = Sim::reserved(&["n1"]);
-    let name = NodeName::from("n1");
-    let earlier = sim.kube.nodes[&name].clone();
-    let answer = Fact::NodeRead(name, Some(earlier));
-    answered_after(&mut sim, answer, |sim| sim.remove_node("n1"));
-    sim.pod("a").on("n1");
-    sim.settle();
-    sim.expect_free("partner");
 }
 
 #[test]
@@ -128,6 +91,35 @@ fn a_read_of_an_earlier_reservation_does_not_replace_the_present_one() {
     assert_eq!(facts.decide(&partner, now).step, None);
 }
 
+/// An answer has shown that the reservation was deleted and created again. The watch shows the earlier one after that.
+#[test]
+fn a_late_watch_does_not_replace_the_reservation_that_an_answer_showed() {
+    let mut sim = Sim::reserved(&["n1"]);
+    let address = address("203.0.113.10");
+    let earlier = sim.kube.reservations[&address].clone();
+    let present = Reservation {
+        uid: "present".to_owned(),
+        version: sim.kube.bump(),
+        ..earlier.clone()
+    };
+    let (partner, now) = (IpName::from("partner"), sim.now);
+    let facts = sim.controllers[0].facts_mut();
+    facts.apply(Fact::ReservationRead(address, Some(present)), now, now);
+    let changed = Reservation {
+        version: ResourceVersion(earlier.version.0 + 1),
+        label: None,
+        owner: None,
+        ..earlier.clone()
+    };
+    for late in [
+        Fact::Reservation(changed),
+        Fact::ReservationGone(address, earlier.uid),
+    ] {
+        facts.apply(late.clone(), now, now);
+        assert_eq!(facts.decide(&partner, now).step, None, "{late:?}");
+    }
+}
+
 #[test]
 fn a_label_that_came_back_before_its_removal_was_answered_is_seen() {
     let mut sim = Sim::attached(&["n1"]);
@@ -142,27 +134,13 @@ fn a_label_that_came_back_before_its_removal_was_answered_is_seen() {
         outcome: WriteOutcome::Done(None),
     };
     // The watch shows it without the label, and with it again.
-    answered_after(&mut sim, removed, |sim| sim.change_pod("a", |_| {}));
+    sim.answered_after(removed, |sim| sim.change_pod("a", |_| {}));
     let facts = sim.controllers[0].facts();
     assert_eq!(facts.decide(&IpName::from("partner"), sim.now).step, None);
 }
 
-#[test]
-fn a_read_before_a_node_of_the_same_name_does_not_remove_it() {
-    let mut sim = Sim::reserved(&["n1"]);
-    sim.remove_node("n1");
-    sim.deliver(0);
-    let name = NodeName::from("n1");
-    answered_after(&mut sim, Fact::NodeRead(name, None), |sim| {
-        sim.node_is_well("n1");
-    });
-    sim.pod("a").on("n1");
-    sim.settle();
-    sim.expect_attached("partner", "a");
-}
-
-/// Pod "a" has the address; pod "b" of the next revision is ready, and the watch of pods stops after that.
-fn a_successor_whose_last_event_is_ready() -> Sim {
+/// Pod "a" has the address; pod "b" of the next revision is ready, and the watch of this kind stops after that.
+pub(crate) fn a_successor_whose_last_event_is_ready(stuck: Kind) -> Sim {
     let mut sim = Sim::reserved(&["n1", "n2"]);
     sim.pod("a").on("n1").replica_set("rs1", 1, "dep");
     sim.settle();
@@ -170,13 +148,13 @@ fn a_successor_whose_last_event_is_ready() -> Sim {
     sim.count_from_here();
     sim.next_revision("b", "n2", 2);
     sim.deliver(0);
-    sim.controllers[0].stuck.insert(Kind::Pod);
+    sim.controllers[0].stuck.insert(stuck);
     sim
 }
 
 #[test]
 fn a_successor_that_a_read_shows_unready_takes_nothing_over() {
-    let mut sim = a_successor_whose_last_event_is_ready();
+    let mut sim = a_successor_whose_last_event_is_ready(Kind::Pod);
     sim.change_pod("b", |pod| pod.containers_ready = false);
     sim.wait(Duration::from_secs(30));
     sim.expect_attached("partner", "a");
@@ -185,7 +163,7 @@ fn a_successor_that_a_read_shows_unready_takes_nothing_over() {
 
 #[test]
 fn a_deleted_successor_in_a_late_watch_takes_nothing_over() {
-    let mut sim = a_successor_whose_last_event_is_ready();
+    let mut sim = a_successor_whose_last_event_is_ready(Kind::Pod);
     let shown = Pod {
         version: sim.kube.bump(),
         ..sim.the_pod("b").clone()

@@ -61,6 +61,7 @@ mod in_use_unseen;
 mod instance_reads;
 mod inventories;
 mod late;
+mod late_nodes;
 mod lead_begins;
 mod leaders;
 mod leaks;

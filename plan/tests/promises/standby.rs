@@ -44,11 +44,13 @@ fn nodes_that_are_gone_are_forgotten() {
     let node = a_node();
     for number in 0..2_000 {
         let name = NodeName::from(format!("gone-{number}").as_str());
-        standby.fact(Fact::Node(Node {
+        let node = Node {
             name: name.clone(),
             ..node.clone()
-        }));
-        standby.fact(Fact::NodeGone(name));
+        };
+        let uid = node.uid.clone();
+        standby.fact(Fact::Node(node));
+        standby.fact(Fact::NodeGone(name, uid));
         standby.now = standby.now.plus(Duration::from_secs(10));
     }
     // Ten minutes of them.

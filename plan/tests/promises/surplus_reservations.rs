@@ -31,7 +31,11 @@ fn the_answer_to_a_release_keeps_a_recreated_reservation() {
     let facts = sim.controllers[0].facts_mut();
     let now = sim.now;
     facts.apply(Fact::Reservation(first.clone()), now, now);
-    facts.apply(Fact::ReservationGone(first.address), now, now);
+    facts.apply(
+        Fact::ReservationGone(first.address, first.uid.clone()),
+        now,
+        now,
+    );
     facts.apply(Fact::Reservation(again.clone()), now, now);
     let released = Write::Release(first);
     let answer = Fact::Wrote {

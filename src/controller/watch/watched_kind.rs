@@ -71,17 +71,17 @@ impl WatchedKind {
         Box::pin(watching::events(api, config))
     }
 
-    /// The key that identifies an object of the kind. For a pod it is the UID, because names are reused. For an `IP` it
-    /// is name and UID, because its facts are stored by name.
+    /// The key that identifies an object of the kind. For a pod it is the UID, because names are reused. It is name and
+    /// UID for the kinds whose facts are stored by name and come from answers too.
     pub(super) fn key(&self, object: &DynamicObject) -> Option<String> {
         match self.kind {
             Kind::Pod => object.metadata.uid.clone(),
-            Kind::Ip => {
+            Kind::Ip | Kind::Node | Kind::Reservation => {
                 let meta = &object.metadata;
                 let (name, uid) = (meta.name.as_ref()?, meta.uid.as_ref()?);
                 Some(format!("{name}/{uid}"))
             }
-            _ => object.metadata.name.clone(),
+            Kind::Block | Kind::NodeReport => object.metadata.name.clone(),
         }
     }
 
@@ -132,9 +132,15 @@ impl WatchedKind {
             }
             Kind::Block => Fact::BlockGone(BlockName::from(key)),
             Kind::Pod => Fact::PodVanished(PodUid::from(key)),
-            Kind::Node => Fact::NodeGone(NodeName::from(key)),
+            Kind::Node => {
+                let (name, uid) = key.split_once('/')?;
+                Fact::NodeGone(NodeName::from(name), uid.to_owned())
+            }
             Kind::NodeReport => Fact::NodeReportGone(NodeName::from(key)),
-            Kind::Reservation => Fact::ReservationGone(key.parse::<Address>().ok()?),
+            Kind::Reservation => {
+                let (name, uid) = key.split_once('/')?;
+                Fact::ReservationGone(name.parse::<Address>().ok()?, uid.to_owned())
+            }
         })
     }
 }

@@ -36,14 +36,14 @@ impl Kube {
         let nodes = changes(
             &by_key(&before.nodes),
             &by_key(&self.nodes),
-            |node| Fact::NodeGone(node.name.clone()),
+            |node| Fact::NodeGone(node.name.clone(), node.uid.clone()),
             Fact::Node,
         );
         let pods = changes(&before.labelled(), &self.labelled(), pod_gone, Fact::Pod);
         let reservations = changes(
             &before.managed(),
             &self.managed(),
-            |held| Fact::ReservationGone(held.address),
+            |held| Fact::ReservationGone(held.address, held.uid.clone()),
             Fact::Reservation,
         );
         let reports = changes(
@@ -80,7 +80,7 @@ impl Kube {
             Fact::Node(node) => {
                 self.nodes.insert(node.name.clone(), node.clone());
             }
-            Fact::NodeGone(name) => {
+            Fact::NodeGone(name, _) => {
                 self.nodes.remove(name);
             }
             Fact::NodeReport(report) => {
@@ -99,7 +99,7 @@ impl Kube {
             Fact::Reservation(held) => {
                 self.reservations.insert(held.address, held.clone());
             }
-            Fact::ReservationGone(address) => {
+            Fact::ReservationGone(address, _) => {
                 self.reservations.remove(address);
             }
             _ => unreachable!("no event of a watch: {event:?}"),

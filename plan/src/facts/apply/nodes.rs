@@ -1,4 +1,5 @@
-//! Applies facts about Nodes.
+//! Applies facts about Nodes, from a watch or an answer.
+//! Rule: R1.26.
 
 use crate::facts::{Affected, Facts, NodeSeen, WriteOutcome};
 use crate::names::NodeName;
@@ -8,6 +9,9 @@ use crate::time::Instant;
 
 impl Facts {
     pub(super) fn see_node(&mut self, node: Node, now: Instant) -> Affected {
+        if self.is_of_the_past(&node) {
+            return Affected::Nothing;
+        }
         if let Some(before) = self.nodes.get_mut(&node.name) {
             if before.node.version != node.version {
                 before.version_seen = now;
@@ -57,6 +61,14 @@ impl Facts {
         Affected::Several(affected)
     }
 
+    /// True if something later is known of the Node: the watch lags behind an answer, or the answer behind the watch.
+    fn is_of_the_past(&self, node: &Node) -> bool {
+        let known = self.nodes.get(&node.name);
+        let lost = self.lost_nodes.get(&node.name);
+        known.is_some_and(|known| known.node.version > node.version)
+            || lost.is_some_and(|(uid, _)| *uid == node.uid)
+    }
+
     /// A question to EC2 about the instance of a Node has ended.
     pub(super) fn node_asked(
         &mut self,
@@ -79,13 +91,24 @@ impl Facts {
         }
     }
 
+    /// A watch or a list does not show the Node with this UID any more.
+    pub(super) fn lose_node_of(&mut self, name: &NodeName, uid: &str, now: Instant) -> Affected {
+        // The watch lags: an answer has shown the next Node of this name, and no event has to show it again.
+        let known = self.nodes.get(name);
+        if known.is_some_and(|known| known.node.uid != uid) {
+            return Affected::Nothing;
+        }
+        self.lose_node(name, now)
+    }
+
     /// Removes a Node. With the last Node of an instance type, the limits of the type are removed too.
     pub(super) fn lose_node(&mut self, name: &NodeName, now: Instant) -> Affected {
         let Some(gone) = self.nodes.remove(name) else {
             return Affected::Nothing;
         };
         self.forget_lost_nodes(now);
-        self.lost_nodes.insert(name.clone(), now);
+        self.lost_nodes
+            .insert(name.clone(), (gone.node.uid.clone(), now));
         self.index.remove_node(&gone.node);
         self.node_paces.remove(name);
         if let Some(instance) = &gone.node.instance {

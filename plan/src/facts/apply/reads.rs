@@ -6,10 +6,9 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::super::{Affected, Fact, Facts, READ_FRESH, Reads};
-use crate::address::Address;
 use crate::facts::{Answered, IpRead};
 use crate::names::{IpName, NodeName, PodKey, PodUid};
-use crate::objects::{Ip, Node, Pod, Reservation};
+use crate::objects::{Ip, Pod};
 use crate::outcome::Outcome;
 use crate::step::Read;
 use crate::time::Instant;
@@ -31,9 +30,8 @@ impl Facts {
         match fact {
             // The IP that asked is reconciled again, and asks again.
             Fact::PodRead(key, pod) if self.shown_since(&key, pod.as_ref(), begun) => {}
-            Fact::NodeRead(name, node) if self.node_shown_since(&name, node.as_ref(), begun) => {}
-            Fact::ReservationRead(address, Some(found)) if self.is_newer_known(address, &found) => {
-            }
+            Fact::NodeRead(name, None) if self.node_shown_since(&name, begun) => {}
+            Fact::ReservationRead(_, Some(found)) if self.is_newer_known(&found) => {}
             Fact::PodRead(key, pod) => {
                 match &pod {
                     Some(pod) if self.pods.contains_key(&pod.uid) => {
@@ -150,21 +148,10 @@ impl Facts {
         })
     }
 
-    /// As [`Self::shown_since`]: the Node was shown with another version, or gone, since the read was begun.
-    fn node_shown_since(&self, name: &NodeName, answer: Option<&Node>, begun: Instant) -> bool {
-        match self.nodes.get(name) {
-            Some(seen) => {
-                let same = answer.is_some_and(|node| node.version == seen.node.version);
-                seen.version_seen >= begun && !same
-            }
-            None => answer.is_some() && self.lost_nodes.get(name).is_some_and(|at| *at >= begun),
-        }
-    }
-
-    /// True if the watch has shown a later reservation of the address than this one.
-    fn is_newer_known(&self, address: Address, found: &Reservation) -> bool {
-        let known = self.reservations.get(address);
-        known.is_some_and(|known| known.uid != found.uid && known.version > found.version)
+    /// As [`Self::shown_since`]: the Node was shown since the read was begun that did not find it.
+    fn node_shown_since(&self, name: &NodeName, begun: Instant) -> bool {
+        let known = self.nodes.get(name);
+        known.is_some_and(|seen| seen.version_seen >= begun)
     }
 
     /// Applies an IP from a quorum read.
@@ -196,7 +183,8 @@ impl Facts {
 
     /// Forgets Nodes that are gone for long. A process that does not lead takes no inventory, and does this too.
     pub(super) fn forget_lost_nodes(&mut self, now: Instant) {
-        self.lost_nodes.retain(|_, at| now.since(*at) < KEEP_LONG);
+        self.lost_nodes
+            .retain(|_, (_, at)| now.since(*at) < KEEP_LONG);
     }
 
     /// Removes old answers, even if no new answer replaces them.

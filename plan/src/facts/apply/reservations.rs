@@ -13,9 +13,10 @@ use crate::time::Instant;
 impl Facts {
     pub(super) fn see_reservation(&mut self, reservation: Reservation, now: Instant) -> Affected {
         let before = self.reservations.get(reservation.address);
-        if before.is_some_and(|before| {
+        let same = |before: &Reservation| {
             before.uid == reservation.uid && before.version >= reservation.version
-        }) {
+        };
+        if before.is_some_and(same) || self.is_newer_known(&reservation) {
             return Affected::Nothing;
         }
         let mut affected = self.affected_by_reservation(&reservation);
@@ -31,6 +32,13 @@ impl Facts {
         }
         self.reservations.insert(reservation);
         Affected::of(affected)
+    }
+
+    /// True if a later reservation of the address than this one is known: the watch lags behind an answer, or the answer
+    /// behind the watch.
+    pub(super) fn is_newer_known(&self, found: &Reservation) -> bool {
+        let known = self.reservations.get(found.address);
+        known.is_some_and(|known| known.uid != found.uid && known.version > found.version)
     }
 
     /// Applies the list of all reservations of an IP.
@@ -68,12 +76,17 @@ impl Facts {
 
     /// The API server has answered that this reservation is gone.
     pub(super) fn lose_released(&mut self, released: &Reservation) -> Affected {
-        // The watch can have shown a newer reservation already, and will not show it again: it is kept.
-        let known = self.reservations.get(released.address);
-        if known.is_some_and(|known| known.uid != released.uid) {
+        self.lose_reservation_of(released.address, &released.uid)
+    }
+
+    /// The reservation with this UID is gone.
+    pub(super) fn lose_reservation_of(&mut self, address: Address, uid: &str) -> Affected {
+        // A newer reservation can be known already, and no event has to show it again: it is kept.
+        let known = self.reservations.get(address);
+        if known.is_some_and(|known| known.uid != uid) {
             return Affected::Nothing;
         }
-        self.lose_reservation(released.address)
+        self.lose_reservation(address)
     }
 
     /// Removes a reservation. Affects its IP, and the IPs that can get the address now, including those that found it

@@ -221,11 +221,13 @@ impl Sim {
     /// A ready Node with this name, on the instance with this name.
     pub fn node_is_well(&mut self, name: &str) {
         self.note(format!("node {name} is well"));
-        if !self.kube.nodes.contains_key(&NodeName::from(name)) {
-            let node = objects::node(name);
-            self.kube.nodes.insert(node.name.clone(), node);
-        }
-        self.change_node(name, |node| *node = objects::node(name));
+        let mut well = objects::node(name);
+        well.uid = match self.kube.nodes.get(&well.name) {
+            Some(known) => known.uid.clone(),
+            None => self.kube.new_uid("node"),
+        };
+        self.kube.nodes.insert(well.name.clone(), well.clone());
+        self.change_node(name, |node| *node = well);
     }
 
     /// The kubelet does not report: the node controller taints the Node.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use mooring_plan::facts::Fact;
 use mooring_plan::names::IpName;
 use mooring_plan::step::{Decision, Step};
 use mooring_plan::time::Instant;
@@ -118,6 +119,17 @@ impl Sim {
             }
         }
         panic!("it was never done\n{}", self.story());
+    }
+
+    /// A request is sent, the watch shows what `change` does, and then the request is answered with the state before. The
+    /// watch will not show the change again.
+    pub fn answered_after(&mut self, answer: Fact, change: impl FnOnce(&mut Self)) {
+        let begun = self.now;
+        change(self);
+        self.deliver(0);
+        let now = begun.plus(Duration::from_millis(1));
+        self.controllers[0].receive(answer, None, begun, now);
+        self.now = now;
     }
 
     /// Runs this number of writes and calls, and the reads between them; false if it came to rest before.

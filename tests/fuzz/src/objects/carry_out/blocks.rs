@@ -41,7 +41,7 @@ impl Play {
             }
             BlockStep::Release(reservation) => {
                 self.cluster.reservations.remove(&reservation.address);
-                self.deliver(Fact::ReservationGone(reservation.address));
+                self.deliver(Fact::ReservationGone(reservation.address, reservation.uid));
             }
             BlockStep::AddFinalizer { .. }
             | BlockStep::RemoveFinalizer { .. }

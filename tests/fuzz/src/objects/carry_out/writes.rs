@@ -83,7 +83,7 @@ impl Play {
             Write::Release(reservation) => {
                 cluster.reservations.remove(&reservation.address)?;
                 self.facts.apply(
-                    Fact::ReservationGone(reservation.address),
+                    Fact::ReservationGone(reservation.address, reservation.uid.clone()),
                     self.now,
                     self.now,
                 );
