@@ -3,7 +3,7 @@
 use alloc::collections::BTreeMap;
 use core::time::Duration;
 
-use crate::names::{InterfaceRef, IpName};
+use crate::names::{InterfaceRef, IpName, PodUid};
 use crate::objects::Claim;
 use crate::step::Moved;
 use crate::time::Instant;
@@ -12,8 +12,8 @@ use crate::time::Instant;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct ClaimTimer {
     begun: Instant,
-    /// Where the address was before, for any pod.
-    from: Option<InterfaceRef>,
+    /// Where the address was before, and for which pod.
+    from: Option<(InterfaceRef, PodUid)>,
 }
 
 /// The claims that are not recorded yet.
@@ -36,26 +36,31 @@ impl ClaimTimers {
         if before.is_some_and(|claim| !claim.recorded()) && self.0.contains_key(ip) {
             return;
         }
-        let from = before
-            .and_then(Claim::target)
-            .map(|target| target.place.clone());
+        let from =
+            before.and_then(|claim| Some((claim.target()?.place.clone(), claim.uid.clone())));
         self.0.insert(ip.clone(), ClaimTimer { begun, from });
     }
 
     /// Whether a Record at this place changes `lastMoveTime`. Yes if this process did not see the claim begin.
     pub(super) fn moved(&self, ip: &IpName, to: &InterfaceRef) -> Moved {
         match self.0.get(ip) {
-            Some(timer) if timer.from.as_ref() == Some(to) => Moved::No,
+            Some(ClaimTimer {
+                from: Some((from, _)),
+                ..
+            }) if from == to => Moved::No,
             _ => Moved::Yes,
         }
     }
 
-    /// The claim was recorded.
-    pub(super) fn recorded(&mut self, ip: &IpName, now: Instant) -> RecordedClaim {
+    /// This claim was recorded. After an edit or drift it can be for the same pod at the same place as before.
+    pub(super) fn recorded(&mut self, ip: &IpName, claim: &Claim, now: Instant) -> RecordedClaim {
         let timer = self.0.remove(ip);
+        let place = claim.target().map(|target| &target.place);
         RecordedClaim {
             took: timer.as_ref().map(|timer| now.since(timer.begun)),
-            taken_over: timer.is_some_and(|timer| timer.from.is_some()),
+            taken_over: timer
+                .and_then(|timer| timer.from)
+                .is_some_and(|(from, pod)| Some(&from) != place || pod != claim.uid),
         }
     }
 
@@ -110,7 +115,10 @@ mod tests {
             took: Some(Duration::from_millis(20)),
             taken_over: false,
         };
-        assert_eq!(timers.recorded(&ip, Instant::from_millis(30)), expected);
+        assert_eq!(
+            timers.recorded(&ip, &recorded("eni-1"), Instant::from_millis(30)),
+            expected
+        );
     }
 
     #[test]
@@ -119,7 +127,22 @@ mod tests {
         timers.claimed(&ip, Some(&recorded("eni-1")), Instant::START);
         assert_eq!(timers.moved(&ip, &place("eni-1")), Moved::No);
         assert_eq!(timers.moved(&ip, &place("eni-2")), Moved::Yes);
-        assert!(timers.recorded(&ip, Instant::from_millis(1)).taken_over);
+        let by = Claim {
+            uid: PodUid::from("q"),
+            ..recorded("eni-1")
+        };
+        assert!(timers.recorded(&ip, &by, Instant::START).taken_over);
+    }
+
+    #[test]
+    fn only_another_place_or_pod_is_a_takeover() {
+        let ip = IpName::from("a");
+        for (to, taken_over) in [("eni-1", false), ("eni-2", true)] {
+            let mut timers = ClaimTimers::default();
+            timers.claimed(&ip, Some(&recorded("eni-1")), Instant::START);
+            let recorded = timers.recorded(&ip, &recorded(to), Instant::START);
+            assert_eq!(recorded.taken_over, taken_over, "{to}");
+        }
     }
 
     fn claimed(interface: &str) -> Claim {
@@ -140,7 +163,10 @@ mod tests {
             took: Some(Duration::from_millis(20)),
             taken_over: false,
         };
-        assert_eq!(timers.recorded(&ip, Instant::from_millis(30)), expected);
+        assert_eq!(
+            timers.recorded(&ip, &recorded("eni-1"), Instant::from_millis(30)),
+            expected
+        );
     }
 
     #[test]
@@ -148,7 +174,9 @@ mod tests {
         let (mut timers, ip) = (ClaimTimers::default(), IpName::from("a"));
         timers.claimed(&ip, None, Instant::from_millis(10));
         timers.claimed(&ip, Some(&recorded("eni-1")), Instant::from_millis(20));
-        let took = timers.recorded(&ip, Instant::from_millis(30)).took;
+        let took = timers
+            .recorded(&ip, &recorded("eni-1"), Instant::from_millis(30))
+            .took;
         assert_eq!(took, Some(Duration::from_millis(10)));
     }
 
@@ -156,7 +184,9 @@ mod tests {
     fn a_claim_that_another_process_began_is_measured_from_when_this_one_changes_it() {
         let (mut timers, ip) = (ClaimTimers::default(), IpName::from("a"));
         timers.claimed(&ip, Some(&claimed("eni-1")), Instant::from_millis(20));
-        let took = timers.recorded(&ip, Instant::from_millis(30)).took;
+        let took = timers
+            .recorded(&ip, &recorded("eni-1"), Instant::from_millis(30))
+            .took;
         assert_eq!(took, Some(Duration::from_millis(10)));
     }
 
@@ -165,7 +195,12 @@ mod tests {
         let (mut timers, ip) = (ClaimTimers::default(), IpName::from("a"));
         timers.claimed(&ip, None, Instant::from_millis(10));
         timers.dropped(&ip);
-        assert_eq!(timers.recorded(&ip, Instant::from_millis(30)).took, None);
+        assert_eq!(
+            timers
+                .recorded(&ip, &recorded("eni-1"), Instant::from_millis(30))
+                .took,
+            None
+        );
     }
 
     #[test]
@@ -173,7 +208,7 @@ mod tests {
         let mut timers = ClaimTimers::default();
         assert_eq!(
             timers
-                .recorded(&IpName::from("a"), Instant::from_millis(1))
+                .recorded(&IpName::from("a"), &recorded("eni-1"), Instant::START)
                 .took,
             None
         );

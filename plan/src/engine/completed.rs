@@ -143,6 +143,8 @@ impl Engine {
         let conditions = &status.conditions;
         let (reason, message, claim) = match what {
             StatusWrite::Conditions => return,
+            // After an edit to another block, the address there is not chosen yet.
+            StatusWrite::Reserved if status.address.is_none() => return,
             StatusWrite::Detach => return self.claims.dropped(ip),
             StatusWrite::Reserved => (
                 Reason::Reserved,
@@ -155,7 +157,11 @@ impl Engine {
             }
             StatusWrite::Record => {
                 let message = message_of(conditions.attached.as_ref());
-                (self.report_recorded(ip, now), message, status.claim)
+                let Some(claim) = status.claim else {
+                    return;
+                };
+                let reason = self.report_recorded(ip, &claim, now);
+                (reason, message, Some(claim))
             }
             StatusWrite::Clear => {
                 self.claims.dropped(ip);
@@ -176,8 +182,8 @@ impl Engine {
     }
 
     /// Reports how long a recorded claim took. Returns `Moved` if the address was taken over, else `Attached`.
-    fn report_recorded(&mut self, ip: &IpName, now: Instant) -> Reason {
-        let recorded = self.claims.recorded(ip, now);
+    fn report_recorded(&mut self, ip: &IpName, claim: &Claim, now: Instant) -> Reason {
+        let recorded = self.claims.recorded(ip, claim, now);
         match recorded.took {
             Some(took) if recorded.taken_over => self.report(Report::Moved(took)),
             Some(took) => self.report(Report::Attached(took)),

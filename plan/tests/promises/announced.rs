@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mooring_plan::cloud::Reassign;
 use mooring_plan::facts::CallError;
-use mooring_plan::objects::Ip;
+use mooring_plan::objects::{Block, DesiredIp, Ip};
 use mooring_plan::outcome::Outcome;
 use mooring_plan::reason::Reason;
 use mooring_plan::step::Regarding;
@@ -32,6 +32,14 @@ fn subjects(world: &Paced, reason: Reason) -> Vec<String> {
         .into_iter()
         .map(|(on, _)| on)
         .collect()
+}
+
+/// The spec of the IP is edited.
+fn edit(world: &mut Paced, change: impl Fn(&mut DesiredIp)) {
+    world.kube.change_ip(&ip(0), None, |ip: &mut Ip| {
+        ip.generation += 1;
+        ip.desired.iter_mut().for_each(&change);
+    });
 }
 
 #[test]
@@ -70,6 +78,44 @@ fn an_address_that_another_pod_takes_over_is_reported_as_moved() {
     assert_eq!(world.attached(1), 1);
     assert_eq!(subjects(&world, Reason::Moved), ["pod db-2", "IP ip-0000"]);
     assert_eq!(subjects(&world, Reason::Attached), [""; 0]);
+}
+
+#[test]
+fn another_address_at_the_same_place_for_the_same_pod_is_no_move() {
+    let mut world = Paced::attached_once();
+    world.notices.clear();
+    edit(&mut world, |desired| desired.address = Some(address(7)));
+    world.run(Duration::from_mins(2));
+    let attached = reported(&world, Reason::Attached);
+    let on: Vec<&str> = attached.iter().map(|(on, _)| on.as_str()).collect();
+    assert_eq!(on, ["pod db", "IP ip-0000"]);
+    assert!(attached[1].1.contains(&address(7).to_string()));
+    assert_eq!(subjects(&world, Reason::Moved), [""; 0]);
+}
+
+/// The present address is dropped from the status before one of the other block is allocated.
+#[test]
+fn a_change_to_another_block_is_reported_once_with_the_new_address() {
+    let mut world = Paced::attached_once();
+    world.is_deleted("db");
+    world.ends("db");
+    world.run(Duration::from_mins(5));
+    world.notices.clear();
+    let block = Block {
+        version: world.kube.bump(),
+        ..objects::block("other", "203.0.112.64/28")
+    };
+    world.kube.blocks.insert(block.name.clone(), block);
+    edit(&mut world, |desired| {
+        desired.address = None;
+        desired.block = Some("other".into());
+    });
+    world.run(Duration::from_mins(5));
+    let reserved = reported(&world, Reason::Reserved);
+    assert_eq!(reserved.len(), 1, "{reserved:?}");
+    let given = world.kube.ips[&ip(0)].status.address.unwrap().to_string();
+    assert_ne!(given, address(0).to_string());
+    assert!(reserved[0].1.contains(&given), "{reserved:?}");
 }
 
 #[test]
