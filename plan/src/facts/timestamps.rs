@@ -174,6 +174,7 @@ impl Facts {
         for node in self.nodes.values_mut() {
             node.version_seen = Instant::START;
         }
+        // Its watches never go back.
         self.lost_nodes.clear();
         // It is kept for longer than a checker run.
         self.missed.values_mut().for_each(|at| *at = now);

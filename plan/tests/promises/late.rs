@@ -120,6 +120,17 @@ fn a_late_watch_does_not_replace_the_reservation_that_an_answer_showed() {
     }
 }
 
+/// The read found none. Before its answer the watch shows that another IP has reserved the address.
+#[test]
+fn a_read_before_a_reservation_does_not_remove_it() {
+    let mut sim = Sim::reserved(&["n1"]);
+    let address = address("203.0.113.10");
+    let (partner, now) = (IpName::from("partner"), sim.now);
+    let facts = sim.controllers[0].facts_mut();
+    facts.apply(Fact::ReservationRead(address, None), now, now);
+    assert_eq!(facts.decide(&partner, now).step, None);
+}
+
 #[test]
 fn a_label_that_came_back_before_its_removal_was_answered_is_seen() {
     let mut sim = Sim::attached(&["n1"]);

@@ -99,6 +99,58 @@ fn the_end_of_an_earlier_node_does_not_remove_the_present_one() {
     sim.expect_attached("partner", "a");
 }
 
+/// The same before a list has shown the restoration: a read that began later counts.
+#[test]
+fn a_read_shows_a_node_that_a_restoration_brought_back() {
+    for gone in [true, false] {
+        let mut sim = Sim::reserved(&["n1"]);
+        let name = NodeName::from("n1");
+        let restored = sim.kube.nodes[&name].clone();
+        let later = Node {
+            version: sim.kube.bump(),
+            ready: false,
+            unreachable: true,
+            ..restored.clone()
+        };
+        let now = sim.now.plus(Duration::from_millis(1));
+        let facts = sim.controllers[0].facts_mut();
+        facts.apply(Fact::Node(later), sim.now, sim.now);
+        if gone {
+            let lost = Fact::NodeGone(name.clone(), restored.uid.clone());
+            facts.apply(lost, sim.now, sim.now);
+        }
+        facts.apply(Fact::NodeRead(name, Some(restored)), now, now);
+        sim.controllers[0].stuck.insert(Kind::Node);
+        sim.now = now;
+        sim.pod("a").on("n1");
+        sim.settle();
+        sim.expect_attached("partner", "a");
+    }
+}
+
+/// A read did not find the Node, which no watch had shown. After it the lagging watch shows it.
+#[test]
+fn a_node_that_a_read_did_not_find_is_read_again_if_a_watch_shows_it() {
+    let mut sim = a_successor_whose_last_event_is_ready(Kind::Node);
+    let name = NodeName::from("n2");
+    let shown = sim.kube.nodes[&name].clone();
+    sim.remove_node("n2");
+    let (now, facts) = (sim.now, sim.controllers[0].facts_mut());
+    let uid = shown.uid.clone();
+    facts.apply(Fact::NodeGone(name.clone(), uid), now, now);
+    let begun = now.plus(Duration::from_millis(1));
+    facts.apply(Fact::NodeRead(name, None), begun, begun);
+    let shown = Node {
+        uid: "earlier".to_owned(),
+        ..shown
+    };
+    facts.apply(Fact::Node(shown), begun, begun);
+    sim.now = begun;
+    sim.wait(Duration::from_secs(30));
+    sim.expect_attached("partner", "a");
+    assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
+}
+
 /// The API server was restored from a backup: the Node is there again, with its UID and a lower version.
 #[test]
 fn a_node_can_come_back_with_a_restoration() {

@@ -2,7 +2,7 @@
 //! Rule: R1.26.
 
 use crate::facts::{Affected, Facts, NodeSeen, WriteOutcome};
-use crate::names::NodeName;
+use crate::names::{NodeName, ResourceVersion};
 use crate::objects::Node;
 use crate::outcome::Outcome;
 use crate::time::Instant;
@@ -23,6 +23,10 @@ impl Facts {
             }
         }
         let before = self.nodes.get(&node.name);
+        if before.is_none() {
+            // A watch that lags can show a Node that an earlier read did not find: it must be read again.
+            self.reads.nodes.remove(&node.name);
+        }
         let not_ready_since = (!node.ready).then(|| {
             before
                 .and_then(|before| before.not_ready_since)
@@ -59,6 +63,21 @@ impl Facts {
             }
         }
         Affected::Several(affected)
+    }
+
+    /// A quorum read has shown the Node.
+    pub(super) fn node_read(&mut self, node: Node, begun: Instant, now: Instant) -> Affected {
+        // What was known before the read began is older than its answer, also with a higher version: then the API server
+        // was restored from a backup, and no list has shown that yet.
+        let earlier = |seen: &&mut NodeSeen| seen.version_seen < begun;
+        if let Some(known) = self.nodes.get_mut(&node.name).filter(earlier) {
+            known.node.version = ResourceVersion(0);
+        }
+        let lost = self.lost_nodes.get(&node.name);
+        if lost.is_some_and(|(_, at)| *at < begun) {
+            self.lost_nodes.remove(&node.name);
+        }
+        self.see_node(node, now)
     }
 
     /// True if something later is known of the Node: the watch lags behind an answer, or the answer behind the watch.

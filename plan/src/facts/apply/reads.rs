@@ -32,6 +32,8 @@ impl Facts {
             Fact::PodRead(key, pod) if self.shown_since(&key, pod.as_ref(), begun) => {}
             Fact::NodeRead(name, None) if self.node_shown_since(&name, begun) => {}
             Fact::ReservationRead(_, Some(found)) if self.is_newer_known(&found) => {}
+            // It is read only while none is known, so the watch has shown this one since.
+            Fact::ReservationRead(address, None) if self.reservations.get(address).is_some() => {}
             Fact::PodRead(key, pod) => {
                 match &pod {
                     Some(pod) if self.pods.contains_key(&pod.uid) => {
@@ -80,16 +82,14 @@ impl Facts {
             }
             Fact::NodeRead(name, node) => {
                 affected = match node {
-                    Some(node) => self.see_node(node, now),
+                    Some(node) => self.node_read(node, begun, now),
                     None => self.lose_node(&name, now),
                 };
                 self.reads.nodes.insert(name, begun);
             }
             Fact::ReservationRead(address, reservation) => {
                 match &reservation {
-                    None => {
-                        affected = self.lose_reservation(address);
-                    }
+                    None => affected = self.lose_reservation(address),
                     // The watch will show it too; until then this answer is used.
                     Some(found) if found.managed => {
                         affected = self.see_reservation(found.clone(), now);
