@@ -60,12 +60,12 @@ pub(super) fn ec2_calls(
 pub(super) fn changes_of_place(registry: &mut Registry, moves: &Histogram, attaches: &Histogram) {
     registry.register(
         "move_duration_seconds",
-        "Time from the claim that moves an address to the record of its new place",
+        "Time from the claim for another pod or place to the record, of an attached address",
         moves.clone(),
     );
     registry.register(
         "attach_duration_seconds",
-        "Time from the claim of a free address to the record of its place",
+        "Time from the claim to the record, if the address did not move",
         attaches.clone(),
     );
 }
