@@ -1,5 +1,6 @@
 //! The stories: actions of users that cause writes of Mooring.
 
+use mooring_cluster::Fault;
 use serde_json::{Value, json};
 
 use super::site::Lot;
@@ -112,6 +113,10 @@ impl Story {
             Self::Handover { .. } => scene.roll_out(app, &on(lot.there)).await,
             Self::HandoverInPlace => scene.roll_out(app, &on(lot.here)).await,
             Self::Edit => {
+                // The edit waits for an inventory that begins now. If it ended before the reservation was answered, fewer
+                // writes would be made than in the clean run.
+                let slow = Fault::delay(INVENTORY_TAKES).of("DescribeNetworkInterfaces");
+                scene.ec2().fault(slow.times(2)).await;
                 let change = json!({"spec": {"address": lot.names.addresses[1]}});
                 scene.patch("IP", &ip.name, &change).await;
             }
@@ -211,6 +216,9 @@ impl Story {
 /// The time limit after a crash: an inventory without the address counts only after 10 s, and a release whose reason no
 /// watch showed is made only after a minute.
 pub const LONG: std::time::Duration = std::time::Duration::from_mins(2);
+
+/// The duration of an inventory after an edit: longer than a write.
+const INVENTORY_TAKES: std::time::Duration = std::time::Duration::from_millis(500);
 
 fn labelled(app: &str) -> Value {
     json!({"metadata": {"labels": {"app": app}}})
