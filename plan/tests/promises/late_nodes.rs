@@ -3,13 +3,21 @@
 
 use std::time::Duration;
 
-use mooring_plan::facts::{Fact, Kind};
+use mooring_plan::facts::{Fact, Facts, Kind};
 use mooring_plan::names::NodeName;
 use mooring_plan::objects::Node;
 use mooring_plan::step::{Read, Step};
+use mooring_plan::time::Instant;
 
 use crate::late::a_successor_whose_last_event_is_ready;
 use crate::sim::Sim;
+
+/// A pod on node n1 gets the address.
+fn expect_usable(mut sim: Sim) {
+    sim.pod("a").on("n1");
+    sim.settle();
+    sim.expect_attached("partner", "a");
+}
 
 #[test]
 fn a_read_before_the_last_change_of_a_node_does_not_undo_it() {
@@ -20,9 +28,7 @@ fn a_read_before_the_last_change_of_a_node_does_not_undo_it() {
     let earlier = sim.kube.nodes[&name].clone();
     let answer = Fact::NodeRead(name, Some(earlier));
     sim.answered_after(answer, |sim| sim.node_is_well("n1"));
-    sim.pod("a").on("n1");
-    sim.settle();
-    sim.expect_attached("partner", "a");
+    expect_usable(sim);
 }
 
 #[test]
@@ -46,9 +52,7 @@ fn a_read_before_a_node_of_the_same_name_does_not_remove_it() {
     sim.answered_after(Fact::NodeRead(name, None), |sim| {
         sim.node_is_well("n1");
     });
-    sim.pod("a").on("n1");
-    sim.settle();
-    sim.expect_attached("partner", "a");
+    expect_usable(sim);
 }
 
 /// Node n2 of the successor is well, and then this happens. A read shows that, and after it the lagging watch shows a
@@ -94,38 +98,7 @@ fn the_end_of_an_earlier_node_does_not_remove_the_present_one() {
     let (now, facts) = (sim.now, sim.controllers[0].facts_mut());
     facts.apply(Fact::NodeRead(name.clone(), Some(present)), now, now);
     facts.apply(Fact::NodeGone(name, earlier), now, now);
-    sim.pod("a").on("n1");
-    sim.settle();
-    sim.expect_attached("partner", "a");
-}
-
-/// The same before a list has shown the restoration: a read that began later counts.
-#[test]
-fn a_read_shows_a_node_that_a_restoration_brought_back() {
-    for gone in [true, false] {
-        let mut sim = Sim::reserved(&["n1"]);
-        let name = NodeName::from("n1");
-        let restored = sim.kube.nodes[&name].clone();
-        let later = Node {
-            version: sim.kube.bump(),
-            ready: false,
-            unreachable: true,
-            ..restored.clone()
-        };
-        let now = sim.now.plus(Duration::from_millis(1));
-        let facts = sim.controllers[0].facts_mut();
-        facts.apply(Fact::Node(later), sim.now, sim.now);
-        if gone {
-            let lost = Fact::NodeGone(name.clone(), restored.uid.clone());
-            facts.apply(lost, sim.now, sim.now);
-        }
-        facts.apply(Fact::NodeRead(name, Some(restored)), now, now);
-        sim.controllers[0].stuck.insert(Kind::Node);
-        sim.now = now;
-        sim.pod("a").on("n1");
-        sim.settle();
-        sim.expect_attached("partner", "a");
-    }
+    expect_usable(sim);
 }
 
 /// A read did not find the Node, which no watch had shown. After it the lagging watch shows it.
@@ -151,9 +124,9 @@ fn a_node_that_a_read_did_not_find_is_read_again_if_a_watch_shows_it() {
     assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
 }
 
-/// The API server was restored from a backup: the Node is there again, with its UID and a lower version.
-#[test]
-fn a_node_can_come_back_with_a_restoration() {
+/// The API server was restored from a backup, after the Node had become unreachable or was gone. This shows it again, with
+/// its UID and a lower version.
+fn restored_after(show: impl Fn(&mut Facts, Node, Instant)) {
     for gone in [true, false] {
         let mut sim = Sim::reserved(&["n1"]);
         let name = NodeName::from("n1");
@@ -171,10 +144,24 @@ fn a_node_can_come_back_with_a_restoration() {
             let uid = restored.uid.clone();
             facts.apply(Fact::NodeGone(name, uid), now, now);
         }
-        facts.apply(Fact::Restored(Kind::Node), now, now);
-        facts.apply(Fact::Node(restored), now, now);
-        sim.pod("a").on("n1");
-        sim.settle();
-        sim.expect_attached("partner", "a");
+        sim.now = now.plus(Duration::from_millis(1));
+        show(facts, restored, sim.now);
+        expect_usable(sim);
     }
+}
+
+#[test]
+fn a_node_can_come_back_with_a_restoration() {
+    restored_after(|facts, node, now| {
+        facts.apply(Fact::Restored(Kind::Node), now, now);
+        facts.apply(Fact::Node(node), now, now);
+    });
+}
+
+/// Before a list has shown the restoration.
+#[test]
+fn a_read_shows_a_node_that_a_restoration_brought_back() {
+    restored_after(|facts, node, now| {
+        facts.apply(Fact::NodeRead(node.name.clone(), Some(node)), now, now);
+    });
 }

@@ -31,7 +31,6 @@ impl Facts {
             // The IP that asked is reconciled again, and asks again.
             Fact::PodRead(key, pod) if self.shown_since(&key, pod.as_ref(), begun) => {}
             Fact::NodeRead(name, None) if self.node_shown_since(&name, begun) => {}
-            Fact::ReservationRead(_, Some(found)) if self.is_newer_known(&found) => {}
             // It is read only while none is known, so the watch has shown this one since.
             Fact::ReservationRead(address, None) if self.reservations.get(address).is_some() => {}
             Fact::PodRead(key, pod) => {

@@ -13,10 +13,8 @@ use crate::time::Instant;
 impl Facts {
     pub(super) fn see_reservation(&mut self, reservation: Reservation, now: Instant) -> Affected {
         let before = self.reservations.get(reservation.address);
-        let same = |before: &Reservation| {
-            before.uid == reservation.uid && before.version >= reservation.version
-        };
-        if before.is_some_and(same) || self.is_newer_known(&reservation) {
+        // The watch lags behind an answer, or the answer behind the watch.
+        if before.is_some_and(|before| before.version >= reservation.version) {
             return Affected::Nothing;
         }
         let mut affected = self.affected_by_reservation(&reservation);
@@ -32,13 +30,6 @@ impl Facts {
         }
         self.reservations.insert(reservation);
         Affected::of(affected)
-    }
-
-    /// True if a later reservation of the address than this one is known: the watch lags behind an answer, or the answer
-    /// behind the watch.
-    pub(super) fn is_newer_known(&self, found: &Reservation) -> bool {
-        let known = self.reservations.get(found.address);
-        known.is_some_and(|known| known.uid != found.uid && known.version > found.version)
     }
 
     /// Applies the list of all reservations of an IP.
