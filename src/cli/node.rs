@@ -9,10 +9,10 @@ use tokio::task::JoinSet;
 
 use super::clients::clients;
 use super::signals::signals;
-use crate::node::kernel::{Events, Part, boot_id};
+use crate::node::kernel::{KernelEvents, Part, boot_id};
 use crate::node::objects::Objects;
 use crate::node::probe::{Limits, ProbeResults};
-use crate::node::reconcile::{Reconciler, Reports};
+use crate::node::reconcile::{NodeReconciler, Reports};
 use crate::node::reconcile_loop::run as reconcile;
 use crate::node::settings::NodeSettings;
 use crate::node::{probe, report, watch as objects};
@@ -77,7 +77,7 @@ pub fn run(args: Args) -> Result<(), BoxError> {
 
 async fn start(args: Args, settings: NodeSettings) -> Result<(), BoxError> {
     let mut signals = signals()?;
-    let mut reconciler = Reconciler::open(settings)?;
+    let mut reconciler = NodeReconciler::open(settings)?;
     if args.cleanup {
         return tokio::time::timeout(CLEANUP, cleanup(&mut reconciler))
             .await
@@ -87,7 +87,7 @@ async fn start(args: Args, settings: NodeSettings) -> Result<(), BoxError> {
             });
     }
     reconciler.check().await?;
-    let events = Events::open()?;
+    let events = KernelEvents::open()?;
     let boot = boot_id();
     if let Err(error) = &boot {
         let error = telemetry::chain(error);
@@ -134,7 +134,7 @@ async fn start(args: Args, settings: NodeSettings) -> Result<(), BoxError> {
     }
 }
 
-async fn cleanup(reconciler: &mut Reconciler) -> Result<(), BoxError> {
+async fn cleanup(reconciler: &mut NodeReconciler) -> Result<(), BoxError> {
     let outcome = reconciler.reconcile(&Objects::default(), Part::All).await?;
     for change in &outcome.changes {
         tracing::info!(%change, "removed");

@@ -34,7 +34,7 @@ pub struct ReconcileResult {
 }
 
 /// Compares the kernel with the desired state and applies the changes.
-pub struct Reconciler {
+pub struct NodeReconciler {
     kernel: Kernel,
     settings: NodeSettings,
     shown: Option<KernelState>,
@@ -44,7 +44,7 @@ pub struct Reconciler {
     orders: watch::Sender<Orders>,
 }
 
-impl Reconciler {
+impl NodeReconciler {
     /// Opens the kernel of the present network namespace. Changes nothing.
     ///
     /// # Errors

@@ -6,9 +6,9 @@ use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout_at};
 
 use super::desired::unreadable;
-use super::kernel::{Events, KernelError, Part};
+use super::kernel::{KernelError, KernelEvents, Part};
 use super::objects::Objects;
-use super::reconcile::{Reconciler, Reports};
+use super::reconcile::{NodeReconciler, Reports};
 use crate::telemetry::chain;
 
 /// Interval of the full comparison that is made without any event.
@@ -25,8 +25,8 @@ const UNREADABLE: u32 = 3;
 /// # Errors
 /// The kernel notifications cannot be subscribed to.
 pub async fn run(
-    mut reconciler: Reconciler,
-    mut events: Events,
+    mut reconciler: NodeReconciler,
+    mut events: KernelEvents,
     mut objects: watch::Receiver<Option<Objects>>,
     reports: watch::Sender<Reports>,
 ) -> Result<(), KernelError> {
@@ -79,7 +79,7 @@ pub async fn run(
     }
 }
 
-async fn settle(events: &mut Events, first: Part) -> Part {
+async fn settle(events: &mut KernelEvents, first: Part) -> Part {
     let end = Instant::now() + SETTLE;
     let mut changed = first;
     // Check the clock: if events are always ready, `timeout_at` never reports that the time is over.

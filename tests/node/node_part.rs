@@ -3,10 +3,10 @@
 use std::thread;
 use std::time::Duration;
 
-use mooring::node::kernel::{Events, Part};
+use mooring::node::kernel::{KernelEvents, Part};
 use mooring::node::objects::Objects;
 use mooring::node::probe::{self, Limits, ProbeResults};
-use mooring::node::reconcile::{ReconcileResult, Reconciler, Reports};
+use mooring::node::reconcile::{NodeReconciler, ReconcileResult, Reports};
 use mooring::node::reconcile_loop::run;
 use mooring::node::settings::NodeSettings;
 use mooring_cluster::network::{Node, enter_network, within};
@@ -23,7 +23,7 @@ pub trait RunNodePart {
     /// Runs `work` with a node part that starts before it and ends after it.
     fn with<T: Send>(
         &self,
-        work: impl FnOnce(&tokio::runtime::Runtime, &mut Reconciler) -> T + Send,
+        work: impl FnOnce(&tokio::runtime::Runtime, &mut NodeReconciler) -> T + Send,
     ) -> T;
 
     /// Starts a node part that runs until the returned value is dropped.
@@ -47,7 +47,7 @@ impl RunNodePart for Node<'_> {
 
     fn with<T: Send>(
         &self,
-        work: impl FnOnce(&tokio::runtime::Runtime, &mut Reconciler) -> T + Send,
+        work: impl FnOnce(&tokio::runtime::Runtime, &mut NodeReconciler) -> T + Send,
     ) -> T {
         with_settings(*self, NodeSettings::default(), work)
     }
@@ -60,13 +60,13 @@ impl RunNodePart for Node<'_> {
         let thread = thread::spawn(move || {
             enter_network(&name);
             runtime().block_on(async {
-                let reconciler = Reconciler::open(NodeSettings::default()).unwrap();
+                let reconciler = NodeReconciler::open(NodeSettings::default()).unwrap();
                 let limits = Limits {
                     time: Duration::from_millis(500),
                     ..Limits::default()
                 };
                 let probing = probe::run(reconciler.orders(), found, limits);
-                let reconciling = run(reconciler, Events::open().unwrap(), objects, said);
+                let reconciling = run(reconciler, KernelEvents::open().unwrap(), objects, said);
                 tokio::select! {
                     () = probing => {}
                     ended = reconciling => ended.unwrap(),
@@ -86,12 +86,12 @@ impl RunNodePart for Node<'_> {
 fn with_settings<T: Send>(
     node: Node<'_>,
     settings: NodeSettings,
-    work: impl FnOnce(&tokio::runtime::Runtime, &mut Reconciler) -> T + Send,
+    work: impl FnOnce(&tokio::runtime::Runtime, &mut NodeReconciler) -> T + Send,
 ) -> T {
     within(&node.world.name(node.name), || {
         let runtime = runtime();
         let guard = runtime.enter();
-        let mut reconciler = Reconciler::open(settings).unwrap();
+        let mut reconciler = NodeReconciler::open(settings).unwrap();
         drop(guard);
         work(&runtime, &mut reconciler)
     })

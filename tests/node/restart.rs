@@ -2,8 +2,8 @@ use std::io::{Read as _, Write as _};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
-use mooring::node::kernel::Events;
-use mooring::node::reconcile::{Reconciler, Reports};
+use mooring::node::kernel::KernelEvents;
+use mooring::node::reconcile::{NodeReconciler, Reports};
 use mooring::node::reconcile_loop::run;
 use mooring::node::settings::NodeSettings;
 use tokio::sync::watch;
@@ -29,13 +29,13 @@ pub fn child() -> Option<ExitCode> {
     runtime().block_on(async {
         let (_sender, objects) = watch::channel(Some(objects));
         let (said, mut reports) = watch::channel(Reports::new());
-        let reconciler = Reconciler::open(NodeSettings::default()).unwrap();
+        let reconciler = NodeReconciler::open(NodeSettings::default()).unwrap();
         tokio::spawn(async move {
             while reports.changed().await.is_ok() {
                 println!("{:?}", reports.borrow_and_update());
             }
         });
-        run(reconciler, Events::open().unwrap(), objects, said)
+        run(reconciler, KernelEvents::open().unwrap(), objects, said)
             .await
             .unwrap();
     });

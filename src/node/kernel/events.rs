@@ -25,13 +25,13 @@ pub enum Part {
     All,
 }
 
-/// The notifications of the network namespace in which [`Events::open`] was called.
-pub struct Events {
+/// The notifications of the network namespace in which [`KernelEvents::open`] was called.
+pub struct KernelEvents {
     routes: TokioSocket,
     tables: TokioSocket,
 }
 
-impl Events {
+impl KernelEvents {
     /// Opens the sockets. Must be called within a tokio runtime.
     ///
     /// # Errors

@@ -12,7 +12,7 @@ mod route_messages;
 use std::fs;
 
 pub use error::KernelError;
-pub use events::{Events, Part};
+pub use events::{KernelEvents, Part};
 use limit::in_time;
 
 use super::difference::Change;

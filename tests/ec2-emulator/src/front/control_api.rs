@@ -16,9 +16,9 @@ use super::faults::{FaultOrder, ReleaseOrder};
 use super::settings::Changes;
 
 /// A refused request, with the reason.
-struct Refused(StatusCode, String);
+struct ControlError(StatusCode, String);
 
-impl IntoResponse for Refused {
+impl IntoResponse for ControlError {
     fn into_response(self) -> Response {
         (self.0, Json(json!({ "error": self.1 }))).into_response()
     }
@@ -107,10 +107,10 @@ async fn faults(State(emulator): State<Emulator>) -> Json<Value> {
 async fn add_fault(
     State(emulator): State<Emulator>,
     Json(order): Json<FaultOrder>,
-) -> Result<Json<Value>, Refused> {
+) -> Result<Json<Value>, ControlError> {
     let fault = order
         .check()
-        .map_err(|error| Refused(StatusCode::BAD_REQUEST, error.to_string()))?;
+        .map_err(|error| ControlError(StatusCode::BAD_REQUEST, error.to_string()))?;
     Ok(Json(json!({ "id": emulator.lock().faults.add(fault) })))
 }
 
@@ -121,11 +121,11 @@ async fn clear_faults(State(emulator): State<Emulator>) -> Json<Value> {
 async fn clear_fault(
     State(emulator): State<Emulator>,
     Path(id): Path<u64>,
-) -> Result<Json<Value>, Refused> {
+) -> Result<Json<Value>, ControlError> {
     let cleared = emulator.lock().faults.clear(Some(id));
     if cleared.is_empty() {
         let why = format!("no fault {id} is pending");
-        return Err(Refused(StatusCode::NOT_FOUND, why));
+        return Err(ControlError(StatusCode::NOT_FOUND, why));
     }
     Ok(Json(json!({ "cleared": cleared })))
 }
@@ -133,11 +133,11 @@ async fn clear_fault(
 async fn release(
     State(emulator): State<Emulator>,
     Json(order): Json<ReleaseOrder>,
-) -> Result<Json<Value>, Refused> {
+) -> Result<Json<Value>, ControlError> {
     let released = emulator.lock().faults.held.release(&order);
     if released.is_empty() && !order.all {
         let why = "no call is held by this number".to_owned();
-        return Err(Refused(StatusCode::NOT_FOUND, why));
+        return Err(ControlError(StatusCode::NOT_FOUND, why));
     }
     Ok(Json(json!({ "released": released })))
 }
@@ -154,8 +154,8 @@ struct ImpairedOrder {
 async fn impaired(
     State(emulator): State<Emulator>,
     Json(order): Json<ImpairedOrder>,
-) -> Result<Json<Value>, Refused> {
-    let refused = |why: String| Refused(StatusCode::BAD_REQUEST, why);
+) -> Result<Json<Value>, ControlError> {
+    let refused = |why: String| ControlError(StatusCode::BAD_REQUEST, why);
     let parsed: Result<InstanceId, _> = order.instance_id.parse();
     let id = parsed.map_err(|error| refused(error.to_string()))?;
     let mut guard = emulator.lock();
