@@ -45,7 +45,7 @@ tools: control-plane moto
 control-plane: need
 	@tests/control-plane/build.sh
 
-# moto stands in for EC2 in some tests: an independent check of the wire format of the emulator.
+# moto checks the emulator of EC2: a test has the same conversation with both.
 moto: need
 ifneq ($(MOTO),)
 	@if ! cmp -s $(MOTO) target/moto/requirements.txt; then \

@@ -1,5 +1,5 @@
-//! The engine receives a restoration from a backup, and then the watch is restarted. When a version is a restoration is
-//! tested in `plan/tests/promises/restored.rs`.
+//! The engine receives a restoration from a backup, and then the watch is restarted. Which versions mean a
+//! restoration is tested in `plan/tests/promises/restored.rs`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
