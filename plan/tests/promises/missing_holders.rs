@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use mooring_plan::facts::Fact;
 use mooring_plan::names::{BlockName, IpName};
 use mooring_plan::objects::Pod;
 use mooring_plan::step::Write;
@@ -115,6 +116,26 @@ fn a_released_or_succeeded_holder_does_not_count_as_missing() {
     sim.expect_attached("ip0", "next");
     sim.expect_free("ip1");
     assert_eq!(missed(&sim), 0, "{}", sim.story());
+}
+
+#[test]
+fn a_pod_whose_label_was_removed_for_some_time_still_counts_as_missing() {
+    let mut sim = Sim::new();
+    held(&mut sim, 4);
+    let uid = sim.the_pod("p0").uid.clone();
+    sim.apply(Fact::PodDeleted(uid));
+    sim.settle();
+    sim.change_pod("p0", |_| {});
+    sim.deliver(0);
+    sim.remove_pod("p0");
+    sim.relist(0);
+    sim.wait(Duration::from_secs(5));
+    let missed = sim.controllers[0]
+        .facts()
+        .brake_pending(&BlockName::from("block"));
+    assert_eq!(missed, 1, "{}", sim.story());
+    sim.wait(Duration::from_secs(30));
+    assert!(sim.the_ip("ip0").status.claim.is_some(), "{}", sim.story());
 }
 
 /// The watch does not show the pod "p0": a foreign client removed its label, which cannot be restored.

@@ -38,6 +38,9 @@ impl Facts {
         }
         if pod.deleting.is_some() || pod.ended || !pod.annotated {
             self.see_end_of(&pod.uid);
+        } else {
+            // Its label was removed for some time, or the API server was restored from a backup.
+            self.seen_terminating.remove(&pod.uid);
         }
         if let Some(label) = &pod.label
             && self
