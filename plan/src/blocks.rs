@@ -1,5 +1,5 @@
-//! The steps of a block, apart from those of its IPs: its finalizer, its status, and the labels of the nodes that can
-//! carry its addresses.
+//! The steps of a block, apart from those of its IPs: its finalizer, its status and annotation, the labels of nodes, what
+//! it reads of EC2, and the release of reservations that no IP has.
 //! Rules: R3.7, R5.35.
 
 mod counts;

@@ -10,7 +10,7 @@ use mooring_plan::admission::usage::TrustedControllers;
 #[group(id = "authorize")]
 pub struct Args {
     /// Allow a pod to use an IP only if the user who creates the pod has the right `use` on the IP. If a controller
-    /// creates the pod, its service account must have the right
+    /// of kube-system or of --trusted-controllers creates the pod, the service account of the pod must have the right
     #[arg(long, env = "MOORING_AUTHORIZE_USE")]
     authorize_use: bool,
     /// User names (not groups) that create pods on behalf of others, such as

@@ -44,7 +44,7 @@ impl Facts {
             left.push("It waits for finalizers of others".to_string());
         }
         Some(format!(
-            "the block is being deleted, and no further address of it is reserved. {}",
+            "the block is being deleted, and no further IP gets an address of it. {}",
             left.join(". ")
         ))
     }

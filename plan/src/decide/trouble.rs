@@ -129,7 +129,7 @@ fn throttling(action: Action) -> Trouble {
     Trouble::new(
         Reason::Throttled,
         format!(
-            "EC2 throttles ec2:{action} for this account: one IP at a time tries it again, about every second"
+            "EC2 throttles ec2:{action} for this account: one request at a time tries it again, about every second"
         ),
     )
 }

@@ -1,4 +1,4 @@
-//! Applies facts: those of watches and inventories here, answers to requests in the submodules.
+//! Applies facts: passes each one to the submodule for its kind. Facts about blocks are applied here.
 
 mod answers;
 mod ips;

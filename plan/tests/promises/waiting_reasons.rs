@@ -104,7 +104,7 @@ fn another_ip_tests_whether_ec2_serves_again() {
     sim.pod("b").on("n2").asks("other");
     sim.wait(Duration::from_secs(30));
     let from = an_hour_of_waiting(&mut sim);
-    expect_gate_reason(&sim, "a", from, Reason::Throttled, "one IP at a time");
+    expect_gate_reason(&sim, "a", from, Reason::Throttled, "one request at a time");
 }
 
 #[test]

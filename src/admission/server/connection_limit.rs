@@ -1,6 +1,6 @@
-//! The limit of open connections. At the limit a new connection closes an idle one: the connection that has been idle
-//! the longest, of the client address with the most idle connections. So a client that opens many connections and sends
-//! nothing cannot lock out other clients. The API server reuses its most recently used connection first, so it needs
+//! The limit of open connections. A connection is idle while it has no complete request. At the limit a new connection
+//! closes an idle one: the connection that has been idle the longest, of the client address with the most idle
+//! connections. So a client that opens many connections and sends nothing, or very slowly, cannot lock out other clients. The API server reuses its most recently used connection first, so it needs
 //! the connection that has been idle the longest least.
 
 use std::collections::{BTreeMap, HashMap};
@@ -18,7 +18,7 @@ pub struct ConnectionLimit {
 
 #[derive(Debug, Default)]
 struct Open {
-    /// The number of connections with a request.
+    /// The number of connections with a complete request.
     busy: usize,
     /// Idle connections, in the order in which they became idle.
     idle: BTreeMap<u64, Idle>,
@@ -27,7 +27,7 @@ struct Open {
     next: u64,
 }
 
-/// A connection without a request.
+/// A connection without a complete request.
 #[derive(Debug)]
 struct Idle {
     client: IpAddr,

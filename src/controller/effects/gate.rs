@@ -1,4 +1,4 @@
-//! Writes of a pod: the condition and the label of Mooring.
+//! Writes of a pod: the condition, the label and the annotations of Mooring.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;

@@ -1,4 +1,5 @@
-//! Carries out the effects of the engine: each is one or two requests, whose answers are returned as facts.
+//! Carries out the effects of the engine: each is one or two requests, or one for each page of a list.
+//! Their answers are returned as facts.
 //! It only decides how to make the requests.
 
 mod answer;

@@ -1,4 +1,5 @@
-//! Fast failover: reads the state of the instance of a node, and writes the taint `out-of-service`.
+//! Fast failover: reads the state and the status checks of the instance of a node, and writes the taint
+//! `out-of-service`.
 //! Rule: R3.37.
 
 use k8s_openapi::api::core::v1::Taint;

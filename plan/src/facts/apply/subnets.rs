@@ -1,4 +1,4 @@
-//! Applies the answers of EC2 about subnets.
+//! Applies the answers of EC2 about subnets: the subnet itself, and inventories of its ENIs.
 
 use alloc::vec::Vec;
 
