@@ -46,6 +46,10 @@ pub const CNI_ROLE: &str = "kubernetes.io/role/cni";
 /// itself or by the automatic recovery of the instance. The bound is our assumption (R3.41).
 pub(crate) const IMPAIRED_FOR_GOOD: Duration = Duration::from_mins(5);
 
+/// Time between the first questions about the state of an instance. EC2 shows a new state with a delay (EC2 API
+/// reference, "Eventual consistency"); that it is some seconds is our assumption (R3.39).
+pub(crate) const QUESTION_INTERVAL: Duration = Duration::from_secs(2);
+
 /// Time limit of a call, including its retries: our own choice, since EC2 documents none. No mutating call is begun with
 /// less time of the lease left (R5.1).
 pub const CALL_LIMIT: Duration = Duration::from_secs(5);

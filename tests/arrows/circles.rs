@@ -2,7 +2,8 @@
 //!
 //! The nodes of a folder are its own file (`mod.rs`, or `x.rs` beside `x/`) and its children, each with everything
 //! below it. A name that a module imports with `use` counts as a name of the file that defines it. `pub use` is not an
-//! import. Code that is compiled only for tests is ignored.
+//! import. Code that is compiled only for tests is ignored. Methods
+//! are not imports: a type may have `impl` blocks in the children of its module, as `Engine` has.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

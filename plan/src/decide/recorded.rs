@@ -256,7 +256,8 @@ fn drifted(
             ),
         ));
     }
-    // Without another place, the claim names the same target and is not recorded, so that the gate becomes `False`.
+    // Without a usable interface the claim names the same target and is not recorded, so that the gate becomes `False`
+    // (R4.8; promise `drift::without_another_interface_a_deleted_one_is_reported`).
     let to = placement.as_ref().unwrap_or(target);
     let next = world.claim(holder, to, None);
     Some(next.unwrap_or_else(|_| previous_full(world, notices)))

@@ -7,14 +7,13 @@ use core::time::Duration;
 
 use super::failed_writes::shortened;
 use crate::backoff::{Backoff, FAILURES, QUESTIONS, REPETITIONS};
+use crate::ec2::QUESTION_INTERVAL;
 use crate::facts::WriteOutcome;
 use crate::names::NodeName;
 use crate::outcome::Outcome;
 use crate::time::Instant;
 
-/// Time between the first questions: EC2 shows a new state of an instance with a delay of some seconds.
-const QUESTION_INTERVAL: Duration = Duration::from_secs(2);
-/// Number of questions with that interval: half a minute (R3.39).
+/// Number of questions with `QUESTION_INTERVAL` between them: half a minute (R3.39).
 const AT_FIRST: u32 = 15;
 /// Time in which the watch shows the result of a write.
 const WATCH_LAG: Duration = Duration::from_secs(2);
@@ -96,11 +95,11 @@ impl NodePace {
     }
 
     #[cfg(feature = "timestamps")]
-    pub(super) fn each_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
+    pub(super) fn each_timestamp(&mut self, change: &mut impl FnMut(&mut Instant)) {
         change(&mut self.question_due);
         change(&mut self.write_due);
         for backoff in [&mut self.question, &mut self.write].into_iter().flatten() {
-            backoff.each_moment(change);
+            backoff.each_timestamp(change);
         }
     }
 }
