@@ -28,24 +28,24 @@ macro_rules! scenes {
 static CLEANING_UP: Semaphore = Semaphore::const_new(1);
 
 /// A scene in the shared cluster.
-pub fn shared(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static) -> Trial {
+pub fn shared(name: &'static str, body: impl AsyncFnOnce(&Scene) + Send + 'static) -> Trial {
     trial(
         name,
         Place::Shared,
         None,
         async |name| Scene::shared(name).await,
-        play,
+        body,
     )
 }
 
 /// A scene in a separate cluster.
-pub fn alone(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static) -> Trial {
+pub fn alone(name: &'static str, body: impl AsyncFnOnce(&Scene) + Send + 'static) -> Trial {
     trial(
         name,
         Place::Alone,
         Some(&CLEANING_UP),
         async |name| Scene::alone(name).await,
-        play,
+        body,
     )
 }
 
@@ -53,14 +53,14 @@ pub fn alone(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static
 pub fn alone_in(
     name: &'static str,
     options: impl FnOnce() -> ClusterOptions + Send + 'static,
-    play: impl AsyncFnOnce(&Scene) + Send + 'static,
+    body: impl AsyncFnOnce(&Scene) + Send + 'static,
 ) -> Trial {
     trial(
         name,
         Place::Alone,
         Some(&CLEANING_UP),
         async move |name| Scene::alone_in(name, options()).await,
-        play,
+        body,
     )
 }
 
@@ -75,9 +75,9 @@ pub fn is_apart() -> bool {
 /// A scene in a separate network namespace, where the API server reaches the replicas through their Service. For that
 /// the replicas need addresses that are not loopback addresses. Another process runs the scene, because a process has
 /// only one network namespace.
-pub fn apart(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static) -> Trial {
+pub fn apart(name: &'static str, body: impl AsyncFnOnce(&Scene) + Send + 'static) -> Trial {
     if is_apart() {
-        return alone(name, play);
+        return alone(name, body);
     }
     Trial::test(name, move || {
         mooring_cluster::run(async {
@@ -85,7 +85,7 @@ pub fn apart(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static
             let begun = Instant::now();
             let network = "ip link set lo up; for number in 1 2 3 4; do ip address add 10.231.0.$number/32 dev lo; done; \
                 exec \"$0\" --exact \"$1\" --nocapture";
-            let played = tokio::process::Command::new("unshare")
+            let outcome = tokio::process::Command::new("unshare")
                 .args(["--net", "--kill-child", "sh", "-euc", network])
                 .arg(std::env::current_exe().expect("the path of this process"))
                 .arg(name)
@@ -94,16 +94,16 @@ pub fn apart(name: &'static str, play: impl AsyncFnOnce(&Scene) + Send + 'static
                 .kill_on_drop(true)
                 .output()
                 .await;
-            let played = played.map_err(|error| Failed::from(format!("unshare: {error}")))?;
-            let stdout = String::from_utf8_lossy(&played.stdout);
-            if !played.status.success() {
-                let stderr = String::from_utf8_lossy(&played.stderr);
+            let outcome = outcome.map_err(|error| Failed::from(format!("unshare: {error}")))?;
+            let stdout = String::from_utf8_lossy(&outcome.stdout);
+            if !outcome.status.success() {
+                let stderr = String::from_utf8_lossy(&outcome.stderr);
                 let prefix = format!("{FAILED}{name}: ");
                 let message = stderr.lines().find_map(|line| line.strip_prefix(&prefix));
-                failed(name, message.unwrap_or(&played.status.to_string()));
+                failed(name, message.unwrap_or(&outcome.status.to_string()));
                 return Err(Failed::from(format!(
                     "{}\n{stdout}\n{stderr}",
-                    played.status
+                    outcome.status
                 )));
             }
             for line in stdout.lines().filter(|line| line.starts_with("verified: ")) {
@@ -120,7 +120,7 @@ fn trial(
     place: Place,
     clean_ups: Option<&'static Semaphore>,
     open: impl AsyncFnOnce(&'static str) -> Scene + Send + 'static,
-    play: impl AsyncFnOnce(&Scene) + Send + 'static,
+    body: impl AsyncFnOnce(&Scene) + Send + 'static,
 ) -> Trial {
     Trial::test(name, move || {
         mooring_cluster::run(async {
@@ -133,7 +133,7 @@ fn trial(
                 Failed::from(text)
             })?;
             let whole = async {
-                play(&scene).await;
+                body(&scene).await;
                 scene.judge().await;
                 let cleaning = match clean_ups {
                     Some(clean_ups) => Some(clean_ups.acquire().await.expect("never closed")),
@@ -143,8 +143,8 @@ fn trial(
                 scene.clean_up().await;
                 drop(cleaning);
             };
-            let played = AssertUnwindSafe(whole).catch_unwind().await;
-            if let Err(panic) = played {
+            let outcome = AssertUnwindSafe(whole).catch_unwind().await;
+            if let Err(panic) = outcome {
                 let text = message(&*panic);
                 let diagnostics = AssertUnwindSafe(scene.diagnostics()).catch_unwind().await;
                 let diagnostics =
@@ -163,9 +163,6 @@ fn trial(
 
 /// The time of each scene, without the wait for its turn.
 static TIMES: Mutex<Vec<(Duration, &str)>> = Mutex::new(Vec::new());
-/// The number of scenes whose times are printed.
-const LONGEST: usize = 20;
-
 fn took(name: &'static str, time: Duration) {
     let mut times = TIMES.lock().expect("no panic while locked");
     times.push((time, name));
@@ -181,11 +178,11 @@ fn failed(name: &str, text: &str) {
     failures.push(format!("{name}: {line}"));
 }
 
-/// Prints the times of the longest scenes and the failures at the end of the output.
+/// Prints the times of the scenes, the longest first, and the failures at the end of the output.
 pub fn report() {
     let mut times = TIMES.lock().expect("no panic while locked").clone();
     times.sort_unstable_by(|a, b| b.cmp(a));
-    for (time, name) in times.iter().take(LONGEST) {
+    for (time, name) in &times {
         println!("time: {:6.1} s {name}", time.as_secs_f64());
     }
     for failure in FAILURES.lock().expect("no panic while locked").iter() {
