@@ -115,7 +115,7 @@ impl Backoff {
     }
 
     #[cfg(feature = "timestamps")]
-    pub(crate) fn each_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
+    pub(crate) fn each_timestamp(&mut self, change: &mut impl FnMut(&mut Instant)) {
         change(&mut self.until);
     }
 }

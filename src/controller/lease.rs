@@ -94,10 +94,10 @@ impl LeaderElector {
         let mut holder = None;
         loop {
             let step = self.election.step(self.clock.now());
-            let turn = async {
+            let stepping = async {
                 match step {
                     LeaseStep::Wait(at) => self.wait(at).await,
-                    step => self.turn(&step).await,
+                    step => self.take_step(&step).await,
                 }
             };
             tokio::select! {
@@ -105,7 +105,7 @@ impl LeaderElector {
                 () = release.cancelled() => break,
                 () = signals.listed.notified() => self.election.take_part(),
                 () = signals.resign.notified() => self.resign(),
-                () = turn => {}
+                () = stepping => {}
             }
             if self.election.holder() != holder.as_ref() {
                 holder = self.election.holder().cloned();
@@ -146,7 +146,7 @@ impl LeaderElector {
         }
     }
 
-    async fn turn(&mut self, step: &LeaseStep) {
+    async fn take_step(&mut self, step: &LeaseStep) {
         let begun = self.clock.now();
         let answer = self.carry_out(step).await;
         if matches!(
@@ -174,7 +174,7 @@ impl LeaderElector {
         loop {
             match self.election.step(self.clock.now()) {
                 LeaseStep::Wait(_) => return,
-                step => self.turn(&step).await,
+                step => self.take_step(&step).await,
             }
         }
     }

@@ -175,7 +175,7 @@ impl Poster {
         }
         let at = Timestamp::now();
         let written = self.written(event, at);
-        match within(event, events.create(&PostParams::default(), &written)).await {
+        match with_timeout(event, events.create(&PostParams::default(), &written)).await {
             Ok(_) => {}
             // A namespace that is being deleted accepts no new objects, and its Events are deleted with it.
             Err(NotPosted::Api { source, .. }) if of_terminating_namespace(&source) => {
@@ -240,10 +240,10 @@ async fn repeat(events: &Api<Event>, event: &NewEvent, posted: &Posted) -> Resul
     let params = PatchParams::default();
     let name = name(event, posted.suffix);
     let patched = events.patch(&name, &params, &patch);
-    within(event, patched).await.map(drop)
+    with_timeout(event, patched).await.map(drop)
 }
 
-async fn within<T>(
+async fn with_timeout<T>(
     event: &NewEvent,
     request: impl Future<Output = kube::Result<T>>,
 ) -> Result<T, NotPosted> {

@@ -15,9 +15,9 @@ use crate::world::{World, address, config, keys, refused};
 
 /// A credentials provider that has no credentials.
 #[derive(Debug)]
-struct Nobody;
+struct NoCredentials;
 
-impl ProvideCredentials for Nobody {
+impl ProvideCredentials for NoCredentials {
     fn provide_credentials<'a>(&'a self) -> future::ProvideCredentials<'a>
     where
         Self: 'a,
@@ -168,8 +168,8 @@ async fn a_read_is_repeated_by_the_sdk() {
 
 #[tokio::test]
 async fn missing_credentials_or_listener_are_reported() {
-    let nobody = config("http://127.0.0.1:9", Nobody);
-    let error = Ec2::new(&nobody, Metrics::new())
+    let without_credentials = config("http://127.0.0.1:9", NoCredentials);
+    let error = Ec2::new(&without_credentials, Metrics::new())
         .assign(
             &InterfaceId::from("eni-1"),
             &[address(20)],

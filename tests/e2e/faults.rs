@@ -166,8 +166,8 @@ pub fn scenes() -> Vec<Trial> {
     let absent = "plan/tests/promises/drift.rs::a_deleted_interface_is_replaced_by_the_other";
     let repeated =
         "plan/tests/promises/drift.rs::the_address_returns_when_the_foreign_interface_releases_it";
-    let of = |name: &str, play: Box<dyn FnOnce() -> Result<(), libtest_mimic::Failed> + Send>| {
-        Trial::test(format!("e2e::faults::{name}"), play)
+    let of = |name: &str, body: Box<dyn FnOnce() -> Result<(), libtest_mimic::Failed> + Send>| {
+        Trial::test(format!("e2e::faults::{name}"), body)
     };
     vec![
         of(

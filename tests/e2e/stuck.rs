@@ -117,12 +117,12 @@ async fn the_workaround_for_a_forbidden_deletion_leaves_nothing(scene: &Scene) {
     assert!(first.starts_with("aws ec2 unassign-private-ip-addresses "));
     for command in commands.lines() {
         assert!(command.starts_with("kubectl "), "{command}");
-        let played = shell(scene, command).await;
+        let output = shell(scene, command).await;
         // Mooring can have completed the deletion while the call was allowed.
-        let said = String::from_utf8_lossy(&played.stderr);
+        let said = String::from_utf8_lossy(&output.stderr);
         assert!(
-            played.status.success() || said.contains("(NotFound)"),
-            "{command}: {played:?}"
+            output.status.success() || said.contains("(NotFound)"),
+            "{command}: {output:?}"
         );
     }
     scene.expect_gone(&ip).await;

@@ -66,8 +66,8 @@ async fn an_uninstall_out_of_order_can_be_completed(scene: &Scene) {
         .expect("it is there");
     scene.foreign_unassign(&interface, &ip.address).await;
     let [_, way_on] = blocks(OPERATE, "## Uninstall", "sh").try_into().unwrap();
-    let played = shell(scene, &way_on).await;
-    assert!(played.status.success(), "{played:?}");
+    let output = shell(scene, &way_on).await;
+    assert!(output.status.success(), "{output:?}");
     expect_nothing_left(scene).await;
     scene
         .kubectl("delete namespace mooring-system")

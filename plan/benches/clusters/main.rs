@@ -98,7 +98,7 @@ fn scenarios(clusters: usize) -> impl Iterator<Item = Scenario> {
     })
 }
 
-fn play(ips: u32, scenario: &Scenario) -> (Figures, Vec<Account>) {
+fn measure(ips: u32, scenario: &Scenario) -> (Figures, Vec<Account>) {
     let template = Cluster::at_rest(ips, scenario.flags);
     let all = vec![template; scenario.clusters];
     let accounts = vec![Account::new(scenario.quota); scenario.accounts];
@@ -166,7 +166,7 @@ fn main() {
                     let Some(number) = waiting.lock().unwrap().pop() else {
                         return;
                     };
-                    let (figures, accounts) = play(ips, &all[number]);
+                    let (figures, accounts) = measure(ips, &all[number]);
                     let row = row(&all[number], &figures, &accounts);
                     eprintln!("{row} {:?}", begun.elapsed());
                     rows.lock().unwrap()[number] = row;

@@ -205,7 +205,7 @@ impl CallQueue {
 
     /// Removes everything that depends on time: waiting calls and turns. The limits from refusals stay.
     #[cfg(feature = "timestamps")]
-    pub(super) fn forget_moments(&mut self) {
+    pub(super) fn forget_timestamps(&mut self) {
         self.last.retain(|_, last| last.most < ADDRESSES_AT_ONCE);
         for last in self.last.values_mut() {
             last.at = Instant::START;

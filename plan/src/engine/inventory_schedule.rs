@@ -35,7 +35,7 @@ impl InventorySchedule {
     }
 
     #[cfg(feature = "timestamps")]
-    pub(super) fn each_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
+    pub(super) fn each_timestamp(&mut self, change: &mut impl FnMut(&mut Instant)) {
         self.running.values_mut().for_each(change);
     }
 

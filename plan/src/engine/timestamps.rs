@@ -23,8 +23,8 @@ impl Engine {
     }
 
     /// Calls `change` with the start of each inventory in flight; `change` may modify it.
-    pub fn each_inventory_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
-        self.inventories.each_moment(change);
+    pub fn each_inventory_timestamp(&mut self, change: &mut impl FnMut(&mut Instant)) {
+        self.inventories.each_timestamp(change);
     }
 
     /// Begins the next request of a group with the calls that are decided now, without any wait.
@@ -41,7 +41,7 @@ impl Engine {
         if self.leadership.may_call(now) && self.begin_call(group, None, now).is_ok() {
             self.outbox.clear();
         }
-        self.calls.forget_moments();
+        self.calls.forget_timestamps();
     }
 
     /// True if a step of this IP is in flight.

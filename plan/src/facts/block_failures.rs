@@ -48,9 +48,9 @@ impl BlockFailures {
     }
 
     #[cfg(feature = "timestamps")]
-    pub(super) fn each_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
+    pub(super) fn each_timestamp(&mut self, change: &mut impl FnMut(&mut Instant)) {
         for failed in self.0.values_mut() {
-            failed.backoff.each_moment(change);
+            failed.backoff.each_timestamp(change);
         }
     }
 }

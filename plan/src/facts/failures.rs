@@ -209,23 +209,23 @@ impl Failures {
     }
 
     #[cfg(feature = "timestamps")]
-    pub(super) fn each_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
+    pub(super) fn each_timestamp(&mut self, change: &mut impl FnMut(&mut Instant)) {
         if let Some(failed) = &mut self.call {
             change(&mut failed.at);
             change(&mut failed.since);
         }
         let call = self.call.as_mut().and_then(|call| call.backoff.as_mut());
         if let Some(backoff) = call {
-            backoff.each_moment(change);
+            backoff.each_timestamp(change);
         }
         for backoff in self.of_api_server() {
-            backoff.each_moment(change);
+            backoff.each_timestamp(change);
         }
     }
 
     #[cfg(feature = "timestamps")]
     /// As [`super::Facts::forget_stale_reads`].
-    pub(super) fn forget_moments(&mut self, now: Instant) {
+    pub(super) fn forget_timestamps(&mut self, now: Instant) {
         self.writes.forget_unneeded(now);
         if let Some(failed) = &mut self.call {
             if now.since(failed.since) >= HEALTHY_ATTACH {

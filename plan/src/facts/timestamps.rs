@@ -11,14 +11,14 @@ use crate::time::Instant;
 impl Facts {
     /// Calls `change` with every moment; it may modify them. If all moments and `now` are moved by the same time, the
     /// decisions stay the same.
-    pub fn each_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
-        self.each_moment_of_reads(change);
-        self.each_ordered_moment(change);
-        self.each_aged_moment(change);
+    pub fn each_timestamp(&mut self, change: &mut impl FnMut(&mut Instant)) {
+        self.each_timestamp_of_reads(change);
+        self.each_ordered_timestamp(change);
+        self.each_aged_timestamp(change);
     }
 
     /// The moments at which reads were begun and writes were answered. Their order decides which reads are fresh.
-    pub fn each_moment_of_reads(&mut self, change: &mut impl FnMut(&mut Instant)) {
+    pub fn each_timestamp_of_reads(&mut self, change: &mut impl FnMut(&mut Instant)) {
         for memory in self.memory.values_mut() {
             change(&mut memory.last_write_at);
             if let Some(recorded) = &mut memory.recorded {
@@ -49,7 +49,7 @@ impl Facts {
     }
 
     /// The moments whose order relative to the start of inventories matters, and the starts of the inventories.
-    pub fn each_ordered_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
+    pub fn each_ordered_timestamp(&mut self, change: &mut impl FnMut(&mut Instant)) {
         change(&mut self.led_since);
         for (_, since) in self.ownerless.values_mut() {
             change(since);
@@ -81,14 +81,14 @@ impl Facts {
             memory.edit_seen.iter_mut().for_each(&mut *change);
             let refusals = memory.refused.values_mut();
             refusals.for_each(|refusals| change(&mut refusals.last));
-            memory.failures.each_moment(change);
+            memory.failures.each_timestamp(change);
         }
         let without_ip = self.without_ip.values_mut();
-        without_ip.for_each(|failures| failures.each_moment(change));
+        without_ip.for_each(|failures| failures.each_timestamp(change));
     }
 
     /// The moments for which only their age matters.
-    pub fn each_aged_moment(&mut self, change: &mut impl FnMut(&mut Instant)) {
+    pub fn each_aged_timestamp(&mut self, change: &mut impl FnMut(&mut Instant)) {
         for seen in self.pods.values_mut() {
             change(&mut seen.seen);
             seen.bound_since.iter_mut().for_each(&mut *change);
@@ -104,10 +104,10 @@ impl Facts {
         }
         self.checks_denied.iter_mut().for_each(&mut *change);
         for pace in self.node_paces.values_mut() {
-            pace.each_moment(change);
+            pace.each_timestamp(change);
         }
         for failures in self.block_failures.values_mut() {
-            failures.each_moment(change);
+            failures.each_timestamp(change);
         }
         for seen in self.node_reports.values_mut() {
             change(&mut seen.heartbeat_at);
@@ -132,7 +132,7 @@ impl Facts {
             subnet.tried.iter_mut().for_each(&mut *change);
             let failures = [&mut subnet.unread, &mut subnet.failed];
             for failed in failures.into_iter().flatten() {
-                failed.backoff.each_moment(change);
+                failed.backoff.each_timestamp(change);
             }
         }
         for outage in self.outages.values_mut() {
@@ -214,7 +214,7 @@ impl Facts {
             memory.recorded = memory.recorded.filter(|recorded| {
                 Some(recorded.version) == version && now.since(recorded.begun) <= READ_FRESH
             });
-            memory.failures.forget_moments(now);
+            memory.failures.forget_timestamps(now);
             if oldest.is_none_or(|oldest| oldest >= memory.last_write_at) {
                 memory.last_write_at = Instant::START;
             }

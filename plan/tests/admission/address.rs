@@ -125,17 +125,17 @@ fn an_address_belongs_to_one_ip_by_spec_or_status() {
         let others = std::slice::from_ref(other);
         check(&asked("203.0.113.7", ""), &blocks, others, None).map(|_| ())
     };
-    let wishes = asking_for("other", "203.0.113.7");
+    let asking = asking_for("other", "203.0.113.7");
     let mut has = ip("other");
-    has.reserved = wishes.desired;
-    for other in [&wishes, &has] {
+    has.reserved = asking.desired;
+    for other in [&asking, &has] {
         refused(
             with(other),
             Invalid,
             &["in use by IP \"other\"", "delete that IP first"],
         );
     }
-    let mut going = wishes.clone();
+    let mut going = asking.clone();
     going.deleting = true;
     refused(with(&going), Invalid, &["try again once it is gone"]);
     assert!(

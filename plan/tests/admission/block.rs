@@ -37,16 +37,16 @@ fn a_shrunk_block_must_contain_the_addresses_of_its_ips() {
         let ips = std::slice::from_ref(other);
         check_shrink(&name, &from, &range(to), ips)
     };
-    let wishes = asking_for("partner", "203.0.113.200");
+    let asking = asking_for("partner", "203.0.113.200");
     let lost = &["would lose", "partner (203.0.113.200)"];
-    refused(shrunk("203.0.113.0/25", &wishes), Forbidden, lost);
-    assert!(shrunk("203.0.113.128/25", &wishes).is_ok(), "it keeps it");
+    refused(shrunk("203.0.113.0/25", &asking), Forbidden, lost);
+    assert!(shrunk("203.0.113.128/25", &asking).is_ok(), "it keeps it");
     // The address in its status counts, not the one in its spec.
     let mut moving = asking_for("partner", "203.0.113.7");
-    moving.reserved = wishes.desired;
+    moving.reserved = asking.desired;
     refused(shrunk("203.0.113.0/25", &moving), Forbidden, lost);
     // The IP belongs to another block by name or reservation, although its address is in this range too.
-    let mut elsewhere = wishes.clone();
+    let mut elsewhere = asking.clone();
     elsewhere.block = Some(BlockName::from("b"));
     assert!(shrunk("203.0.113.0/25", &elsewhere).is_ok());
     elsewhere.block = Some(name.clone());

@@ -94,31 +94,31 @@ fn a_reservation_affects_its_ip_by_label_owner_or_reference() {
     let mut facts = sim.controllers[0].facts().clone();
     let affected = facts.apply(fact, sim.now, sim.now);
     assert_eq!(affected, partner(), "it was its until now");
-    let nobodys = Reservation {
+    let ownerless = Reservation {
         address: address("203.0.113.66"),
         ..stripped
     };
     let other = IpUid::from("another");
     for (reservation, affected) in [
-        (nobodys.clone(), Affected::Nothing),
+        (ownerless.clone(), Affected::Nothing),
         (
             Reservation {
                 label: Some(uid.clone()),
-                ..nobodys.clone()
+                ..ownerless.clone()
             },
             partner(),
         ),
         (
             Reservation {
                 owner: Some(uid),
-                ..nobodys.clone()
+                ..ownerless.clone()
             },
             partner(),
         ),
         (
             Reservation {
                 parent: Some("partner".into()),
-                ..nobodys.clone()
+                ..ownerless.clone()
             },
             partner(),
         ),
@@ -126,7 +126,7 @@ fn a_reservation_affects_its_ip_by_label_owner_or_reference() {
             Reservation {
                 label: Some(other),
                 parent: Some("another".into()),
-                ..nobodys
+                ..ownerless
             },
             Affected::Nothing,
         ),

@@ -119,7 +119,7 @@ fn schedule_recheck(sim: &mut Sim, text: &str, on: Option<&str>) -> Duration {
 #[test]
 fn an_unexpected_move_gets_a_second_inventory() {
     let mut sim = world();
-    sim.ip("wishing", "203.0.113.60");
+    sim.ip("asking", "203.0.113.60");
     sim.deliver(0);
     for of_an_ip in ["203.0.113.10", "203.0.113.60"] {
         let came = schedule_recheck(&mut sim, of_an_ip, Some("eni-n1"));

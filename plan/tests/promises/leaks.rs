@@ -19,7 +19,7 @@ pub const LONG: Duration = Duration::from_mins(25);
 /// The facts without their times.
 pub fn known(sim: &Sim) -> Facts {
     let mut facts = sim.controllers[0].facts().clone();
-    facts.each_moment(&mut |moment| *moment = Instant::START);
+    facts.each_timestamp(&mut |moment| *moment = Instant::START);
     facts
 }
 

@@ -140,7 +140,7 @@ pub fn event() -> impl Strategy<Value = Event> {
         node().prop_map(E::InterfaceComes),
         (addresses(), proptest::option::of(node())).prop_map(|(a, n)| E::FoundOn(a, n)),
     ];
-    let wishes = prop_oneof![
+    let ips = prop_oneof![
         2 => (ip(), addresses()).prop_map(|(i, a)| E::Edit(i, a)),
         1 => (ip(), any::<bool>()).prop_map(|(i, on)| E::Reassign(i, on)),
         1 => ip().prop_map(E::IpIsDeleted),
@@ -168,7 +168,7 @@ pub fn event() -> impl Strategy<Value = Event> {
         2 => (1..5_000u64).prop_map(E::Wait),
         1 => (1_000..100_000u64).prop_map(E::Wait),
     ];
-    prop_oneof![10 => pods, 3 => nodes, 3 => wishes, 4 => faults, 12 => time]
+    prop_oneof![10 => pods, 3 => nodes, 3 => ips, 4 => faults, 12 => time]
 }
 
 fn pending_pod(sim: &mut Sim, pod: &str, ip: &str) {

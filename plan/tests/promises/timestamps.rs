@@ -45,7 +45,7 @@ fn decides_the_same(sim: &mut Sim) {
     let (facts, now) = (sim.controllers[0].facts(), sim.now);
     let decided = decisions(facts, now);
     let mut moved = facts.clone();
-    moved.each_moment(&mut |moment| *moment = moment.plus(LATER));
+    moved.each_timestamp(&mut |moment| *moment = moment.plus(LATER));
     assert_eq!(
         decisions(&moved, now.plus(LATER)),
         decided,
@@ -216,7 +216,7 @@ fn while_a_claim_that_takes_the_turn_of_its_subnet_is_in_flight() {
     sim.controllers[0].engine.reconcile(&ip, now);
     let mut facts = sim.controllers[0].facts().clone();
     let mut moved = facts.clone();
-    moved.each_moment(&mut |moment| *moment = moment.plus(LATER));
+    moved.each_timestamp(&mut |moment| *moment = moment.plus(LATER));
     let refused = Fact::Wrote {
         ip,
         write,

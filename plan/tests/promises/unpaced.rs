@@ -95,6 +95,6 @@ fn the_moment_of_each_inventory_in_flight_is_shown_and_can_be_moved() {
     let now = Instant::from_secs(1);
     assert_eq!(engine.reconcile_inventories(now).len(), 1);
     let mut moments = Vec::new();
-    engine.each_inventory_moment(&mut |moment| moments.push(*moment));
+    engine.each_inventory_timestamp(&mut |moment| moments.push(*moment));
     assert_eq!(moments, [now]);
 }

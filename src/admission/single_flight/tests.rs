@@ -53,9 +53,9 @@ async fn a_reading_goes_on_for_others_when_its_caller_gives_up() {
         after(2).await;
         shared.or(read()).await
     };
-    let (first, gone, patient) = tokio::join!(shared.or(read()), short, long);
+    let (first, gone, waiting) = tokio::join!(shared.or(read()), short, long);
     assert!(gone.is_err(), "{gone:?}");
-    assert_eq!((first, patient), (Ok(1), Ok(2)));
+    assert_eq!((first, waiting), (Ok(1), Ok(2)));
 }
 
 #[tokio::test(start_paused = true)]

@@ -228,9 +228,9 @@ async fn idle_connections_do_not_block_other_reviews() {
     asking.write_all(request().as_bytes()).await.unwrap();
     served.objects.asked.notified().await;
     let mut first = served.connect().await;
-    let mut crowd = Vec::new();
+    let mut connections = Vec::new();
     for _ in 0..5 {
-        crowd.push(served.connect().await);
+        connections.push(served.connect().await);
     }
     expect_ended(&mut first).await;
     served.objects.released.notify_one();

@@ -84,7 +84,7 @@ impl Ec2 {
             .name("subnet-id")
             .values(subnet.as_str())
             .build();
-        let (mut interfaces, mut token, mut patient) = (Vec::new(), None, false);
+        let (mut interfaces, mut token, mut long_timeout) = (Vec::new(), None, false);
         loop {
             let call = self
                 .client
@@ -93,10 +93,10 @@ impl Ec2 {
                 .max_results(PAGE)
                 .set_next_token(token.clone());
             let mut page = None;
-            if !patient {
+            if !long_timeout {
                 let asked = call.clone().send();
                 match self.answer(answer.action, answer.object, asked).await {
-                    Err(error) if error.code == code::TIMEOUT => patient = true,
+                    Err(error) if error.code == code::TIMEOUT => long_timeout = true,
                     answered => page = Some(answered?),
                 }
             }

@@ -90,12 +90,12 @@ pub async fn eventually<P: Probe, F: Future<Output = P>>(
     let found = wait(limit, look)
         .await
         .unwrap_or_else(|seen| panic!("not within {limit:?}: {sentence}\nlast seen: {seen}"));
-    tell_if_close(sentence, begin.elapsed(), limit);
+    report_if_close(sentence, begin.elapsed(), limit);
     found
 }
 
 /// Prints expectations that took more than half of their limit, because they could fail on a slower machine.
-pub fn tell_if_close(sentence: &str, took: Duration, limit: Duration) {
+pub fn report_if_close(sentence: &str, took: Duration, limit: Duration) {
     if took > limit / 2 {
         println!("close: {took:.1?} of {limit:?}: {sentence}");
     }
@@ -136,7 +136,7 @@ impl Cluster {
         let begin = Instant::now();
         match wait(limit, look).await {
             Ok(value) => {
-                tell_if_close(sentence, begin.elapsed(), limit);
+                report_if_close(sentence, begin.elapsed(), limit);
                 value
             }
             Err(seen) => {

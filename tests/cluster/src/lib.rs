@@ -69,7 +69,7 @@ pub use cluster::{Cluster, ClusterOptions, NAMESPACE};
 pub use ec2::{
     Calls, Ec2, EmulatorState, Fault, FaultId, HeldCall, Instance, Interface, Mutation, REGION,
 };
-pub use eventually::{Pauses, Probe, eventually, remains, tell_if_close, wait};
+pub use eventually::{Pauses, Probe, eventually, remains, report_if_close, wait};
 pub use http::{HttpAnswer, http_get, http_post, http_send};
 pub use kubectl::Output;
 pub use mooring::{Mooring, MooringOptions};

@@ -82,7 +82,7 @@ pub struct Phase {
 }
 
 /// The IPs that are moved, and the nodes of their pods.
-pub struct Crowd {
+pub struct MovingIps {
     pub ips: Range<usize>,
     /// The prefix of the pods that hold them.
     pub holder: String,
@@ -91,10 +91,10 @@ pub struct Crowd {
     moves: usize,
 }
 
-impl Crowd {
+impl MovingIps {
     pub async fn new(bench: &mut Bench<'_>) -> Self {
         let ips = bench.more_ips(MOVES).await;
-        let crowd = Self {
+        let moving = Self {
             ips,
             holder: "moved-0".to_owned(),
             here: SIDE..2 * SIDE,
@@ -103,11 +103,11 @@ impl Crowd {
         };
         bench.full_buckets().await;
         bench
-            .pods(&crowd.holder, crowd.ips.clone(), &crowd.here)
+            .pods(&moving.holder, moving.ips.clone(), &moving.here)
             .await;
-        bench.attached(&crowd.holder, MOVES).await;
+        bench.attached(&moving.holder, MOVES).await;
         bench.attached += MOVES;
-        crowd
+        moving
     }
 
     /// The prefix of the next pods, on the other nodes.
@@ -124,7 +124,7 @@ impl Crowd {
 }
 
 /// When the leader starts, the old holders are gone and the new pods wait for the IPs.
-pub async fn waiting(bench: &mut Bench<'_>, crowd: &mut Crowd, buckets: Buckets) {
+pub async fn waiting(bench: &mut Bench<'_>, moving: &mut MovingIps, buckets: Buckets) {
     let scene = bench.scene;
     // This process answers reviews while the leader is stopped.
     let answering = scene
@@ -134,13 +134,13 @@ pub async fn waiting(bench: &mut Bench<'_>, crowd: &mut Crowd, buckets: Buckets)
         })
         .await;
     assert!(bench.mooring.terminate().await.success());
-    let next = crowd.next();
-    bench.pods(&next, crowd.ips.clone(), &crowd.there).await;
+    let next = moving.next();
+    bench.pods(&next, moving.ips.clone(), &moving.there).await;
     bench.bound(&next, MOVES).await;
-    let ends = crowd
+    let ends = moving
         .ips
         .clone()
-        .map(|number| format!("{}-{number}", crowd.holder));
+        .map(|number| format!("{}-{number}", moving.holder));
     for name in ends {
         bench.end_pod(&name).await;
     }
@@ -150,7 +150,7 @@ pub async fn waiting(bench: &mut Bench<'_>, crowd: &mut Crowd, buckets: Buckets)
     bench.attached(&next, MOVES).await;
     let took = started.elapsed().as_secs_f64();
     let counted = bench.since(&mark).await;
-    crowd.moved();
+    moving.moved();
     let executed = counted.mutations();
     buckets.report(
         &Phase {

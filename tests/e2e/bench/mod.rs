@@ -35,7 +35,7 @@ use mooring_cluster::ClusterOptions;
 use crate::harness::runner::alone_in;
 use crate::harness::scene::Scene;
 use cluster::Bench;
-use drain::{Buckets, Crowd};
+use drain::{Buckets, MovingIps};
 pub use report::report;
 
 /// The extent of the benchmark.
@@ -110,15 +110,15 @@ async fn figures_of_a_cluster(scene: &Scene, extent: Extent) {
     moves::single(bench).await;
 
     progress.begins("256 moves that wait for the leader");
-    let mut crowd = Crowd::new(bench).await;
-    drain::waiting(bench, &mut crowd, Buckets::Full).await;
+    let mut moving = MovingIps::new(bench).await;
+    drain::waiting(bench, &mut moving, Buckets::Full).await;
     progress.begins("256 moves, 100 a second");
-    moves::in_sequence(bench, &mut crowd, Buckets::Full).await;
+    moves::in_sequence(bench, &mut moving, Buckets::Full).await;
     if extent == Extent::Full {
         progress.begins("the same from empty buckets");
         attaches::at_once(bench, Buckets::Empty).await;
-        moves::in_sequence(bench, &mut crowd, Buckets::Empty).await;
-        drain::waiting(bench, &mut crowd, Buckets::Empty).await;
+        moves::in_sequence(bench, &mut moving, Buckets::Empty).await;
+        drain::waiting(bench, &mut moving, Buckets::Empty).await;
     }
     progress.begins("IPs reserved at once");
     reservations::at_once(bench, extent).await;

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::cluster::{Bench, SIDE, Wanted};
 use super::counted::{ReadBy, kinds};
-use super::drain::{Buckets, Crowd, MOVES, Phase};
+use super::drain::{Buckets, MOVES, MovingIps, Phase};
 use super::figures::{Figure, expect, number, percentiles};
 use super::timeline::{Since, times};
 
@@ -88,17 +88,17 @@ pub async fn single(bench: &mut Bench<'_>) {
 }
 
 /// The new pods wait on other nodes, and every 10 ms an old pod is deleted.
-pub async fn in_sequence(bench: &mut Bench<'_>, crowd: &mut Crowd, buckets: Buckets) {
-    let next = crowd.next();
-    bench.pods(&next, crowd.ips.clone(), &crowd.there).await;
+pub async fn in_sequence(bench: &mut Bench<'_>, moving: &mut MovingIps, buckets: Buckets) {
+    let next = moving.next();
+    bench.pods(&next, moving.ips.clone(), &moving.there).await;
     bench.reported(&next, MOVES).await;
     bench.quiet().await;
     buckets.set(bench).await;
     let memory = bench.memory();
     let mark = bench.mark().await;
     let begun = Instant::now();
-    let all = (0_u32..).zip(crowd.ips.clone()).map(|(position, ip)| {
-        let old = format!("{}-{ip}", crowd.holder);
+    let all = (0_u32..).zip(moving.ips.clone()).map(|(position, ip)| {
+        let old = format!("{}-{ip}", moving.holder);
         let bench = &*bench;
         async move {
             tokio::time::sleep_until(begun + INTERVAL * position).await;
@@ -110,9 +110,9 @@ pub async fn in_sequence(bench: &mut Bench<'_>, crowd: &mut Crowd, buckets: Buck
     bench.attached(&next, MOVES).await;
     let took = begun.elapsed();
     let counted = bench.since(&mark).await;
-    let since = Since::DeletionOf(&crowd.holder);
-    let times = times(bench, &counted.audit, &next, crowd.ips.clone(), since);
-    crowd.moved();
+    let since = Since::DeletionOf(&moving.holder);
+    let times = times(bench, &counted.audit, &next, moving.ips.clone(), since);
+    moving.moved();
     let (median, longest) = percentiles(times.record);
     let executed = counted.mutations();
     let value = format!(

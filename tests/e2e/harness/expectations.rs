@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kube::Api;
 use kube::api::{ApiResource, DynamicObject, GroupVersionKind, ListParams};
-use mooring_cluster::{Pauses, Probe, tell_if_close};
+use mooring_cluster::{Pauses, Probe, report_if_close};
 use serde_json::Value;
 
 use crate::harness::scene::{Ip, SOON, Scene};
@@ -33,7 +33,7 @@ impl Scene {
         loop {
             match look().await.outcome() {
                 Ok(value) => {
-                    tell_if_close(sentence, begin.elapsed(), limit);
+                    report_if_close(sentence, begin.elapsed(), limit);
                     return value;
                 }
                 Err(seen) if begin.elapsed() >= limit => {

@@ -28,24 +28,24 @@ scenes![
     alone a_handover_survives_every_fault_at_every_write,
     alone an_edit_and_an_end_survive_every_fault_at_every_write,
     alone a_block_survives_every_fault_at_every_write,
-    alone a_take_from_and_a_mend_survive_every_fault_at_every_write,
+    alone a_take_from_and_a_repair_survive_every_fault_at_every_write,
 ];
 
 /// The number of replays that run in parallel. On two cores more are not faster.
 const TOGETHER: usize = 10;
 
 async fn an_attach_survives_every_fault_at_every_write(scene: &Scene) {
-    play(scene, &[Story::Attach], true).await;
+    replay(scene, &[Story::Attach], true).await;
 }
 
 async fn a_move_survives_every_fault_at_every_write(scene: &Scene) {
     let stories = [false, true].map(|reassign| Story::Move { reassign });
-    play(scene, &stories, false).await;
+    replay(scene, &stories, false).await;
 }
 
 async fn a_handover_survives_every_fault_at_every_write(scene: &Scene) {
     let [detaching, moving] = [false, true].map(|reassign| Story::Handover { reassign });
-    play(scene, &[detaching, moving, Story::HandoverInPlace], false).await;
+    replay(scene, &[detaching, moving, Story::HandoverInPlace], false).await;
 }
 
 async fn an_edit_and_an_end_survive_every_fault_at_every_write(scene: &Scene) {
@@ -55,21 +55,21 @@ async fn an_edit_and_an_end_survive_every_fault_at_every_write(scene: &Scene) {
         Story::PodDeleted,
         Story::IpDeleted,
     ];
-    play(scene, &stories, false).await;
+    replay(scene, &stories, false).await;
 }
 
 async fn a_block_survives_every_fault_at_every_write(scene: &Scene) {
     let stories = [Story::BlockMade, Story::BlockDeleted];
-    play(scene, &stories, false).await;
+    replay(scene, &stories, false).await;
 }
 
-async fn a_take_from_and_a_mend_survive_every_fault_at_every_write(scene: &Scene) {
+async fn a_take_from_and_a_repair_survive_every_fault_at_every_write(scene: &Scene) {
     let stories = [Story::TakeFrom, Story::ReservationStripped];
-    play(scene, &stories, false).await;
+    replay(scene, &stories, false).await;
 }
 
 /// Runs each story without a fault, then replays it with faults.
-async fn play(scene: &Scene, stories: &[Story], always_all: bool) {
+async fn replay(scene: &Scene, stories: &[Story], always_all: bool) {
     // Mooring writes the labels of a block on each node, so the stories of blocks have only one pair of nodes.
     let pairs = if stories.contains(&Story::BlockMade) {
         1

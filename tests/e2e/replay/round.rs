@@ -69,12 +69,12 @@ impl Site<'_> {
         let mut left = replays.to_vec();
         for _ in 0..TRIES {
             let kills = left.iter().any(|replay| replay.fault.kills());
-            let played = if kills {
+            let outcome = if kills {
                 self.killing_round(&left).await
             } else {
                 self.quiet_round(&left).await
             };
-            match played {
+            match outcome {
                 Ok(refused) if refused.is_empty() => return Vec::new(),
                 Ok(refused) => left = refused,
                 Err(failed) => return failed,
@@ -91,14 +91,14 @@ impl Site<'_> {
             .iter()
             .map(|replay| self.lot(replay.story))
             .collect();
-        let played = lots.iter().zip(replays).map(async |(lot, replay)| {
+        let outcome = lots.iter().zip(replays).map(async |(lot, replay)| {
             lot.story.prepare(lot).await;
             let placed = place(lot, &replay.point, replay.fault).await;
             let ((), ()) = futures::join!(placed.strike(), lot.story.begin(lot));
             lot.story.end(lot).await;
             placed.settle().unwrap_or_else(|error| panic!("{error}"))
         });
-        let settled = outcomes(replays, join_all(played.map(caught)).await)?;
+        let settled = outcomes(replays, join_all(outcome.map(caught)).await)?;
         self.expect_rest().await;
         take_away(&lots).await;
         Ok(refused(replays, &settled))
@@ -173,8 +173,8 @@ impl Site<'_> {
 
 /// The result of a replay, or the message of its panic.
 async fn caught<T>(replay: impl Future<Output = T>) -> Result<T, String> {
-    let played = AssertUnwindSafe(replay).catch_unwind().await;
-    played.map_err(|panic| message(&*panic))
+    let outcome = AssertUnwindSafe(replay).catch_unwind().await;
+    outcome.map_err(|panic| message(&*panic))
 }
 
 /// The results of all replays, or the failures.

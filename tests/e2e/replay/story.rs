@@ -200,9 +200,9 @@ impl Story {
                     .eventually("the reservation has its owner", LONG, async || {
                         let object = scene.get("IPAddress", &ip.address).await?;
                         let meta = &object["metadata"];
-                        let mended = meta["labels"]["ip.wgtwo.com/ip-uid"].is_string()
+                        let repaired = meta["labels"]["ip.wgtwo.com/ip-uid"].is_string()
                             && meta["ownerReferences"][0]["name"] == ip.name.as_str();
-                        mended.then_some(())
+                        repaired.then_some(())
                     })
                     .await;
                 expect_on(lot, &ip, app, &lot.here.interfaces[0]).await;

@@ -87,7 +87,7 @@ fn random(body: Body, seed: u64, time: Duration) {
             panic!(
                 "input {tried} of seed {seed} breaks a promise of {}: the panic above says which. Replay it with\n  \
                  MOORING_FUZZ_INPUT={file} cargo test --package mooring-fuzz --test random_bodies one_input\n\
-                 and keep it, once mended, in tests/fuzz/corpus/{}",
+                 and keep it, once it is corrected, in tests/fuzz/corpus/{}",
                 body.name, body.name
             );
         }

@@ -59,7 +59,7 @@ impl Decisions {
             log,
             inside: Arc::default(),
         };
-        tracing::subscriber::set_global_default(decisions.clone()).expect("one seed is played");
+        tracing::subscriber::set_global_default(decisions.clone()).expect("one seed runs");
         decisions
     }
 

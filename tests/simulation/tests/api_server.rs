@@ -195,7 +195,7 @@ async fn a_hanging_watch_shows_nothing_until_its_client_times_out() {
     server.hang_watches();
     make(&server, "a");
     seconds(45).await;
-    assert_eq!(news(&mut watch), [""; 0], "not even its end is heard");
+    assert_eq!(news(&mut watch), [""; 0], "not even its end is received");
     seconds(10).await;
     assert_eq!(
         news(&mut watch),
@@ -207,8 +207,8 @@ async fn a_hanging_watch_shows_nothing_until_its_client_times_out() {
     let watch = ips(&server).watch(&params, "1").await.unwrap();
     server.hang_watches();
     let begun = Instant::now();
-    let heard: kube::Result<Vec<WatchEvent<DynamicObject>>> = watch.try_collect().await;
-    assert!(heard.is_err(), "{heard:?}");
+    let received: kube::Result<Vec<WatchEvent<DynamicObject>>> = watch.try_collect().await;
+    assert!(received.is_err(), "{received:?}");
     assert_eq!(begun.elapsed(), SECOND * 55);
 }
 
@@ -274,9 +274,9 @@ async fn a_backup_restores_objects_and_versions_and_uids_stay_unique() {
         .unwrap();
     make(&server, "c");
     make(&server, "d");
-    let heard: Vec<WatchEvent<DynamicObject>> = watch.try_collect().await.unwrap();
-    let [WatchEvent::Added(only), WatchEvent::Bookmark(_)] = heard.as_slice() else {
-        panic!("{heard:?}");
+    let received: Vec<WatchEvent<DynamicObject>> = watch.try_collect().await.unwrap();
+    let [WatchEvent::Added(only), WatchEvent::Bookmark(_)] = received.as_slice() else {
+        panic!("{received:?}");
     };
     assert_eq!(only.metadata.name.as_deref(), Some("d"));
 }

@@ -153,7 +153,7 @@ fn blocks_take_turns_and_what_is_over_is_forgotten() {
 /// A model checker decides when a request is sent, so only the limits from refusals are kept.
 #[cfg(feature = "timestamps")]
 #[test]
-fn without_moments_what_a_refusal_has_taught_stays() {
+fn without_timestamps_the_effect_of_a_refusal_stays() {
     let (mut queue, now) = (CallQueue::default(), Instant::from_millis(5000));
     waiting(&mut queue, 4, now);
     queue.begun(&group(), Some(BlockName::from("a")), now);
@@ -168,7 +168,7 @@ fn without_moments_what_a_refusal_has_taught_stays() {
     queue.note_claim_step(now);
     let named = queue.named.clone();
     assert_eq!(named.len(), 1);
-    queue.forget_moments();
+    queue.forget_timestamps();
     let taught = LastRequest {
         at: Instant::START,
         most: 2,

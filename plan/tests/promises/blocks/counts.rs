@@ -177,7 +177,7 @@ proptest! {
         nodes in 0usize..5,
         strangers in prop::collection::btree_set(0u8..16, 0..12),
         given in prop::collection::btree_set(0u8..16, 0..5),
-        wishing in 0usize..15,
+        asking in 0usize..15,
     ) {
         let mut sim = Sim::new();
         for node in 0..=nodes {
@@ -196,8 +196,8 @@ proptest! {
             sim.ip(&format!("given-{last}"), &format!("203.0.113.{last}"));
         }
         sim.settle();
-        for number in 0..wishing {
-            sim.ip_of_block(&format!("wishing-{number}"), "block");
+        for number in 0..asking {
+            sim.ip_of_block(&format!("asking-{number}"), "block");
         }
         sim.settle();
         let status = status(&mut sim);

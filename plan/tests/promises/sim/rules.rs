@@ -16,7 +16,7 @@ use super::{INTERVAL, Sim};
 
 /// The last inventory of a controller.
 #[derive(Clone, Copy)]
-struct Look {
+struct ShownInventory {
     begun: Instant,
     /// The time whose state its answer shows (Describe lags).
     shows: Instant,
@@ -28,7 +28,7 @@ pub struct Rules {
     /// The reasons of the notices on each object.
     said: BTreeMap<String, BTreeSet<Reason>>,
     notices: BTreeSet<Notice>,
-    inventories: BTreeMap<usize, Look>,
+    inventories: BTreeMap<usize, ShownInventory>,
     pub(super) reads: BTreeMap<(usize, PodKey), Instant>,
     pub(super) written: BTreeMap<(usize, IpName), Instant>,
     pub(super) nodes: BTreeMap<NodeName, Instant>,
@@ -63,7 +63,8 @@ impl Rules {
     }
 
     pub fn inventory(&mut self, controller: usize, begun: Instant, shows: Instant) {
-        self.inventories.insert(controller, Look { begun, shows });
+        self.inventories
+            .insert(controller, ShownInventory { begun, shows });
     }
 
     pub fn node_changed(&mut self, name: &str, now: Instant) {

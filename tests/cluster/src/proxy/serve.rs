@@ -74,7 +74,7 @@ async fn answer(
             shared,
             number: arrival.number,
         };
-        exchange.play(arrival.strike).await
+        exchange.run(arrival.strike).await
     });
     task.await.map_err(|_| Closed)?
 }
@@ -120,7 +120,7 @@ struct Exchange {
 }
 
 impl Exchange {
-    async fn play(self, strike: Option<Strike>) -> Result<Response<Body>, Closed> {
+    async fn run(self, strike: Option<Strike>) -> Result<Response<Body>, Closed> {
         let Some(mut strike) = strike else {
             return self.carry_out().await;
         };

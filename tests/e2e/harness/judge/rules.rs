@@ -244,15 +244,15 @@ pub fn scenes() -> Vec<Trial> {
     );
     let histories = histories
         .into_iter()
-        .map(|(name, play)| broken(&format!("harness::judge::rules::{name}"), play));
+        .map(|(name, check)| broken(&format!("harness::judge::rules::{name}"), check));
     histories.chain([kept]).collect()
 }
 
 /// A history in which a rule must find a violation.
-pub fn broken(name: &str, play: fn()) -> Trial {
+pub fn broken(name: &str, check: fn()) -> Trial {
     Trial::test(
         format!("e2e::{name}"),
-        move || match std::panic::catch_unwind(play) {
+        move || match std::panic::catch_unwind(check) {
             Err(_) => Ok(()),
             Ok(()) => Err("the rule found no violation".into()),
         },

@@ -24,9 +24,9 @@ impl Ec2 {
     pub(super) fn primary_for(
         &self,
         subnet: &Subnet,
-        wish: Option<Ipv4Addr>,
+        wanted: Option<Ipv4Addr>,
     ) -> Result<Ipv4Addr, Ec2Error> {
-        let Some(address) = wish else {
+        let Some(address) = wanted else {
             return self
                 .free_addresses(subnet, 1)?
                 .first()

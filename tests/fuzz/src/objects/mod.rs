@@ -11,7 +11,7 @@ use mooring_plan::facts::Facts;
 use mooring_plan::names::IpName;
 
 use crate::json::documents;
-use crate::objects::carry_out::Play;
+use crate::objects::carry_out::Execution;
 use crate::objects::cluster::{BEGIN, Cluster};
 
 /// The maximum number of documents. More only take longer.
@@ -33,11 +33,11 @@ pub fn steps(data: &[u8]) -> BTreeSet<String> {
     let cluster = Cluster::of(documents);
     let facts = cluster.facts(false);
     no_order(&facts, &cluster.facts(true));
-    let mut play = Play::new(cluster, facts);
+    let mut execution = Execution::new(cluster, facts);
     for _ in 0..ROUNDS {
-        play.round();
+        execution.round();
     }
-    play.taken
+    execution.taken
 }
 
 /// Checks that the order of watch events does not change decisions.

@@ -169,20 +169,20 @@ impl ControllerState {
         self.engine.forget_when_steps_began(NOW);
         let mut ordered = Vec::new();
         self.engine
-            .each_inventory_moment(&mut |moment| ordered.push(*moment));
+            .each_inventory_timestamp(&mut |moment| ordered.push(*moment));
         let facts = self.engine.facts_mut();
         facts.forget_stale_reads(now);
         let mut reads = Vec::new();
-        facts.each_moment_of_reads(&mut |moment| reads.push(*moment));
-        facts.each_ordered_moment(&mut |moment| ordered.push(*moment));
+        facts.each_timestamp_of_reads(&mut |moment| reads.push(*moment));
+        facts.each_ordered_timestamp(&mut |moment| ordered.push(*moment));
         let mut aged = Vec::new();
-        facts.each_aged_moment(&mut |moment| aged.push(*moment));
+        facts.each_aged_timestamp(&mut |moment| aged.push(*moment));
         let normalized = clock::normalize(reads, ordered, &aged, now, self.max_age);
-        facts.each_moment_of_reads(&mut |moment| *moment = normalized.reads[moment]);
-        facts.each_ordered_moment(&mut |moment| *moment = normalized.ordered[moment]);
-        facts.each_aged_moment(&mut |moment| *moment = normalized.aged[moment]);
+        facts.each_timestamp_of_reads(&mut |moment| *moment = normalized.reads[moment]);
+        facts.each_ordered_timestamp(&mut |moment| *moment = normalized.ordered[moment]);
+        facts.each_aged_timestamp(&mut |moment| *moment = normalized.aged[moment]);
         self.engine
-            .each_inventory_moment(&mut |moment| *moment = normalized.ordered[moment]);
+            .each_inventory_timestamp(&mut |moment| *moment = normalized.ordered[moment]);
     }
 
     fn subnets_due(&self) -> Vec<SubnetId> {

@@ -162,7 +162,7 @@ impl Watch {
             let before = pending.as_ref().map(|change| change.version - 1);
             let version = before.unwrap_or_else(|| state.objects.store.version());
             if version >= self.version {
-                self.tell_version(version);
+                self.send_version(version);
                 return Turn::Send;
             }
         }
@@ -209,7 +209,7 @@ impl Watch {
         }
     }
 
-    fn tell_version(&mut self, version: u64) {
+    fn send_version(&mut self, version: u64) {
         let object: Value = json!({
             "kind": self.start.kind.name,
             "apiVersion": self.start.kind.api_version(),

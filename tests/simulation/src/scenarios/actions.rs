@@ -279,7 +279,7 @@ impl Actions {
             world.cordon(&name, false);
         }
         for index in 0..world.workloads.len() {
-            world.mend(index);
+            world.roll_out_working(index);
             let workload = &mut world.workloads[index];
             workload.replicas = workload.replicas.max(1);
         }

@@ -99,15 +99,15 @@ pub(super) async fn run(simulation: &mut Simulation, seed: u64) -> Result<(), St
     let mut actions = Actions::new(seed);
     set_up(simulation, &mut actions);
     simulation.replicas.start_all();
-    let calm = simulation.chance.millis(10_000, 30_000);
+    let faults_end = simulation.chance.millis(10_000, 30_000);
     if simulation.chance.one_in(4) {
         simulation.faults.server_errors();
     }
-    while simulation.log.now() < calm {
+    while simulation.log.now() < faults_end {
         simulation.pass(TURN).await;
     }
-    let end = calm + simulation.chance.millis(330_000, 400_000);
-    let mut next = [calm; 3];
+    let end = faults_end + simulation.chance.millis(330_000, 400_000);
+    let mut next = [faults_end; 3];
     while simulation.log.now() < end {
         simulation.pass(TURN).await;
         actions.carry_out_due(&mut simulation.world);

@@ -122,7 +122,7 @@ impl World {
     }
 
     /// Rolls out a working template if the desired one is broken.
-    pub fn mend(&mut self, index: usize) {
+    pub fn roll_out_working(&mut self, index: usize) {
         let broken = self
             .workloads
             .get(index)

@@ -8,9 +8,9 @@ use mooring_plan::step::{BlockStep, Read};
 use serde_json::json;
 
 use super::super::promises::time;
-use super::{Play, next, version_of};
+use super::{Execution, next, version_of};
 
-impl Play {
+impl Execution {
     pub(super) fn block_step(&mut self, name: &BlockName, step: BlockStep) {
         match step {
             BlockStep::ReadSubnet(id) => {

@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_secs(6);
 const STEPS: u32 = 4;
 
 /// The state of the controller, and the cluster that it changes.
-pub struct Play {
+pub struct Execution {
     cluster: Cluster,
     facts: Facts,
     now: Instant,
@@ -33,7 +33,7 @@ pub struct Play {
     pub taken: BTreeSet<String>,
 }
 
-impl Play {
+impl Execution {
     pub const fn new(cluster: Cluster, facts: Facts) -> Self {
         Self {
             cluster,

@@ -7,9 +7,9 @@ use mooring_plan::objects::{Gate, Reservation, UnreadableReport};
 use mooring_plan::step::Write;
 
 use super::super::promises::{may_write, time, with_status};
-use super::{Play, next, version_of};
+use super::{Execution, next, version_of};
 
-impl Play {
+impl Execution {
     pub(super) fn write(&mut self, name: &IpName, write: Write) -> Fact {
         let outcome = self.written(name, &write).unwrap_or(WriteOutcome::NotFound);
         Fact::Wrote {
