@@ -12,6 +12,12 @@ use mooring_plan::step::Write;
 use crate::brake::{held, ten, vanish};
 use crate::sim::Sim;
 
+/// The number of holders that count as missing.
+fn missed(sim: &Sim) -> usize {
+    let facts = sim.controllers[0].facts();
+    facts.brake_pending(&BlockName::from("block"))
+}
+
 #[test]
 fn pods_with_a_seen_deletion_do_not_engage_the_brake() {
     let mut sim = ten();
@@ -102,8 +108,6 @@ fn a_pod_that_was_seen_terminating_does_not_count_as_missing() {
 fn a_released_or_succeeded_holder_does_not_count_as_missing() {
     let mut sim = Sim::new();
     held(&mut sim, 4);
-    let block = BlockName::from("block");
-    let missed = |sim: &Sim| sim.controllers[0].facts().brake_pending(&block);
     sim.remove_pod("p0");
     sim.remove_pod("p1");
     sim.relist(0);
@@ -130,10 +134,7 @@ fn a_pod_whose_label_was_removed_for_some_time_still_counts_as_missing() {
     sim.remove_pod("p0");
     sim.relist(0);
     sim.wait(Duration::from_secs(5));
-    let missed = sim.controllers[0]
-        .facts()
-        .brake_pending(&BlockName::from("block"));
-    assert_eq!(missed, 1, "{}", sim.story());
+    assert_eq!(missed(&sim), 1, "{}", sim.story());
     sim.wait(Duration::from_secs(30));
     assert!(sim.the_ip("ip0").status.claim.is_some(), "{}", sim.story());
 }
@@ -152,10 +153,7 @@ fn unseen() -> Sim {
 fn a_holder_that_only_a_read_finds_does_not_count_as_missing() {
     let mut sim = unseen();
     sim.wait(Duration::from_secs(5));
-    let missed = sim.controllers[0]
-        .facts()
-        .brake_pending(&BlockName::from("block"));
-    assert_eq!(missed, 0, "{}", sim.story());
+    assert_eq!(missed(&sim), 0, "{}", sim.story());
 }
 
 #[test]

@@ -85,7 +85,7 @@ pub fn apart(name: &'static str, body: impl AsyncFnOnce(&Scene) + Send + 'static
             let begun = Instant::now();
             let network = "ip link set lo up; for number in 1 2 3 4; do ip address add 10.231.0.$number/32 dev lo; done; \
                 exec \"$0\" --exact \"$1\" --nocapture";
-            let outcome = tokio::process::Command::new("unshare")
+            let output = tokio::process::Command::new("unshare")
                 .args(["--net", "--kill-child", "sh", "-euc", network])
                 .arg(std::env::current_exe().expect("the path of this process"))
                 .arg(name)
@@ -94,16 +94,16 @@ pub fn apart(name: &'static str, body: impl AsyncFnOnce(&Scene) + Send + 'static
                 .kill_on_drop(true)
                 .output()
                 .await;
-            let outcome = outcome.map_err(|error| Failed::from(format!("unshare: {error}")))?;
-            let stdout = String::from_utf8_lossy(&outcome.stdout);
-            if !outcome.status.success() {
-                let stderr = String::from_utf8_lossy(&outcome.stderr);
+            let output = output.map_err(|error| Failed::from(format!("unshare: {error}")))?;
+            let stdout = String::from_utf8_lossy(&output.stdout);
+            if !output.status.success() {
+                let stderr = String::from_utf8_lossy(&output.stderr);
                 let prefix = format!("{FAILED}{name}: ");
                 let message = stderr.lines().find_map(|line| line.strip_prefix(&prefix));
-                failed(name, message.unwrap_or(&outcome.status.to_string()));
+                failed(name, message.unwrap_or(&output.status.to_string()));
                 return Err(Failed::from(format!(
                     "{}\n{stdout}\n{stderr}",
-                    outcome.status
+                    output.status
                 )));
             }
             for line in stdout.lines().filter(|line| line.starts_with("verified: ")) {

@@ -91,14 +91,14 @@ impl Site<'_> {
             .iter()
             .map(|replay| self.lot(replay.story))
             .collect();
-        let outcome = lots.iter().zip(replays).map(async |(lot, replay)| {
+        let runs = lots.iter().zip(replays).map(async |(lot, replay)| {
             lot.story.prepare(lot).await;
             let placed = place(lot, &replay.point, replay.fault).await;
             let ((), ()) = futures::join!(placed.strike(), lot.story.begin(lot));
             lot.story.end(lot).await;
             placed.settle().unwrap_or_else(|error| panic!("{error}"))
         });
-        let settled = outcomes(replays, join_all(outcome.map(caught)).await)?;
+        let settled = outcomes(replays, join_all(runs.map(caught)).await)?;
         self.expect_rest().await;
         take_away(&lots).await;
         Ok(refused(replays, &settled))
