@@ -1,5 +1,6 @@
-//! Fast failover (R3.34 to R3.42): a node that is away, and whose instance has ended or is impaired for good according to
-//! EC2, gets the taint `node.kubernetes.io/out-of-service`. Kubernetes then force-deletes its pods, and their addresses can move.
+//! Fast failover (R3.34 to R3.42): a node that is away, and whose instance has ended or is impaired for good according
+//! to EC2, gets the taint `node.kubernetes.io/out-of-service`. Kubernetes then force-deletes its pods, and their
+//! addresses can move.
 
 mod notices;
 

@@ -40,7 +40,7 @@ struct Idle {
 pub struct Slot {
     limit: Arc<ConnectionLimit>,
     client: IpAddr,
-    /// The key of the connection among the idle ones. None while it has a request.
+    /// The key of the connection among the idle ones. None while it has a complete request.
     idle: Mutex<Option<u64>>,
     evicted: CancellationToken,
 }
@@ -55,7 +55,7 @@ impl ConnectionLimit {
         }
     }
 
-    /// Takes a slot for a new, idle connection of this client address. None: all open connections have a request.
+    /// Takes a slot for a new, idle connection of this client address. None: all open connections have a complete request.
     pub fn take(self: &Arc<Self>, client: IpAddr) -> Option<Slot> {
         let evicted = CancellationToken::new();
         let place = self.with(|open| {
