@@ -1,7 +1,7 @@
 //! 256 moves from 8 nodes to 8 others, all pending when the leader starts.
 
 use std::ops::Range;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mooring_cluster::MooringOptions;
 
@@ -162,9 +162,21 @@ pub async fn waiting(bench: &mut Bench<'_>, moving: &mut MovingIps, buckets: Buc
         &counted,
         &format!("{}, {took:.1} s", buckets.cost(&counted)),
     );
-    expect(executed <= 16, || {
-        format!("{executed} calls for 256 moves that wait")
+    // With empty buckets the requests wait for tokens, and meanwhile every move comes.
+    let slow = Duration::from_secs_f64(if buckets == Buckets::Full { took } else { 0.0 });
+    let most = most_calls(1, slow);
+    expect(u128::from(executed) <= most, || {
+        format!("{executed} calls for 256 moves that wait, in {took:.1} s: more than {most}")
     });
     assert!(answering.terminate().await.success());
     bench.quiet_leader().await;
+}
+
+/// The most calls for 256 moves: this many for each interface if all moves took less than 6 s. On a slower machine the
+/// claims take longer than a request waits for them, and an interface with calls that wait has a request every 2 s
+/// (R5.29).
+pub fn most_calls(each: u128, took: Duration) -> u128 {
+    let interfaces = 16;
+    let more = took.saturating_sub(Duration::from_secs(6)).as_millis();
+    interfaces * (each + more.div_ceil(2000))
 }

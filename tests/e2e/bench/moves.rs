@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::cluster::{Bench, SIDE, Wanted};
 use super::counted::{ReadBy, kinds};
-use super::drain::{Buckets, MOVES, MovingIps, Phase};
+use super::drain::{Buckets, MOVES, MovingIps, Phase, most_calls};
 use super::figures::{Figure, expect, number, percentiles};
 use super::timeline::{Since, times};
 
@@ -131,17 +131,8 @@ pub async fn in_sequence(bench: &mut Bench<'_>, moving: &mut MovingIps, buckets:
         bench.quiet().await;
         bench.memory_around("moves", phase.name, memory);
     }
-    let most = most_calls(took);
+    let most = most_calls(4, took);
     expect(u128::from(executed) <= most, || {
         format!("{executed} calls for 256 moves in {took:.1?}: more than {most}")
     });
-}
-
-/// The most calls for the moves of [`in_sequence`], which took this time. At 100 a second they take less
-/// than 6 s, and four calls for each interface are enough. On a slower machine they come slower, and an interface with
-/// calls that wait has a request every 2 s (R5.29).
-fn most_calls(took: Duration) -> u128 {
-    let interfaces = 16;
-    let more = took.saturating_sub(Duration::from_secs(6)).as_millis();
-    interfaces * (4 + more.div_ceil(2000))
 }
