@@ -185,12 +185,12 @@ fn invalid_flags_are_refused_with_a_reason() {
             .args(*flags)
             .output()
             .unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
         assert!(
-            !output.status.success() && said.contains(sentence),
-            "{flags:?}: {said}"
+            !output.status.success() && stderr.contains(sentence),
+            "{flags:?}: {stderr}"
         );
-        assert!(!said.contains("panicked"), "{said}");
+        assert!(!stderr.contains("panicked"), "{stderr}");
     }
 }
 
@@ -202,10 +202,10 @@ fn a_port_in_use_is_named() {
         .args(["run", "--http-addr", &address])
         .output()
         .unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(
-        !output.status.success() && said.contains(&address),
-        "{said}"
+        !output.status.success() && stderr.contains(&address),
+        "{stderr}"
     );
 }
 
@@ -216,9 +216,9 @@ fn the_environment_sets_values_without_a_flag() {
         .env("MOORING_LEASE_DURATION", "1s")
         .output()
         .unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(
-        !output.status.success() && said.contains("--lease-duration 1s"),
-        "{said}"
+        !output.status.success() && stderr.contains("--lease-duration 1s"),
+        "{stderr}"
     );
 }

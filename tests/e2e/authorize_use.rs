@@ -71,8 +71,8 @@ async fn expect_to_ask(scene: &Scene, may: bool) {
     let known = format!("it is known that Mooring may ask: {may}");
     scene
         .eventually(&known, SOON, async || {
-            let said = scene.kubectl(&question).await;
-            (said.ok == may).then_some(()).ok_or(said.stdout)
+            let output = scene.kubectl(&question).await;
+            (output.ok == may).then_some(()).ok_or(output.stdout)
         })
         .await;
 }
@@ -103,10 +103,10 @@ async fn grant(scene: &Scene, ip: &Ip) {
         let question = arguments(&here(question));
         scene
             .eventually("the command of the page answers yes", SOON, async || {
-                let said = scene.cluster().kubectl(question.clone()).await;
-                (said.ok && said.stdout.trim() == "yes")
+                let output = scene.cluster().kubectl(question.clone()).await;
+                (output.ok && output.stdout.trim() == "yes")
                     .then_some(())
-                    .ok_or(said)
+                    .ok_or(output)
             })
             .await;
     }
@@ -125,7 +125,7 @@ fn account(scene: &Scene, name: &str) -> String {
 }
 
 /// Expects the refusal for a user without the right.
-fn expect_refused(scene: &Scene, said: ApiResponse, ip: &Ip, user: &str) {
+fn expect_refused(scene: &Scene, answer: ApiResponse, ip: &Ip, user: &str) {
     let parts = [
         "pod ",
         &format!("may not use IP \"{}\"", ip.name),
@@ -133,7 +133,7 @@ fn expect_refused(scene: &Scene, said: ApiResponse, ip: &Ip, user: &str) {
         &format!("bound, in namespace \"{}\"", scene.name),
         &format!("verb \"use\" on ips.ip.wgtwo.com \"{}\"", ip.name),
     ];
-    said.rejected(&parts);
+    answer.rejected(&parts);
 }
 
 async fn a_user_needs_the_right(scene: &Scene) {
@@ -291,13 +291,13 @@ async fn pods_are_refused_while_rights_cannot_be_checked(scene: &Scene) {
     let pod = scene.pod_asking("web", &ip.name, &json!({}));
     // Uses kubectl, because the client of the scenes would retry for minutes, as the response requests.
     let create = ["create", "--as=alice", "--dry-run=server", "-f", "-"];
-    let said = scene.cluster().kubectl_with(create, &pod.to_string()).await;
-    let said = said.failure();
+    let output = scene.cluster().kubectl_with(create, &pod.to_string()).await;
+    let stderr = output.failure();
     for part in [
         "could not read from the API server",
         "the right to use the IP",
         "try again",
     ] {
-        assert!(said.contains(part), "{part} is not in: {said}");
+        assert!(stderr.contains(part), "{part} is not in: {stderr}");
     }
 }

@@ -17,10 +17,10 @@ async fn a_block_of_an_unknown_subnet_reports_it(scene: &Scene) {
     let (mut subnet, _) = scene.another_subnet().await;
     "subnet-0123456789abcdef0".clone_into(&mut subnet.id);
     let block = scene.block_unready("lost", &subnet, &json!({})).await;
-    let said = scene
+    let message = scene
         .expect_reason("IPBlock", &block, "Ready", "False", "SubnetNotFound")
         .await;
-    assert!(said.contains(&subnet.id), "{said}");
+    assert!(message.contains(&subnet.id), "{message}");
     scene.expect_event("SubnetNotFound", &block).await;
 }
 
@@ -31,31 +31,31 @@ async fn a_block_is_canonical_and_overlaps_no_other(scene: &Scene) {
         let spec = json!({"cidr": cidr, "subnetID": scene.subnet.id});
         block_named(&second, &spec)
     };
-    let said = scene
+    let answer = scene
         .would_create(&of(format!("{}/24", scene.address(5))))
         .await;
-    said.rejected(&[&scene.subnet.cidr]);
+    answer.rejected(&[&scene.subnet.cidr]);
     for cidr in [
         scene.subnet.cidr.clone(),
         format!("{}/28", scene.address(16)),
     ] {
-        let said = scene.would_create(&of(cidr.clone())).await;
-        said.rejected(&["overlaps", &block, &scene.subnet.cidr, &cidr]);
+        let answer = scene.would_create(&of(cidr.clone())).await;
+        answer.rejected(&["overlaps", &block, &scene.subnet.cidr, &cidr]);
     }
     let (_, beside) = scene.another_subnet().await;
-    let said = scene.would_create(&of(format!("{beside}0/24"))).await;
-    said.accepted_silently();
+    let answer = scene.would_create(&of(format!("{beside}0/24"))).await;
+    answer.accepted_silently();
     // An exclusion outside of the block has no effect, so it is probably a mistake.
     let change = json!({"spec": {"excluded": ["192.0.2.1"]}});
-    let said = scene.would_change("IPBlock", &block, &change).await;
-    said.warns(&["192.0.2.1", "is not in"]);
+    let answer = scene.would_change("IPBlock", &block, &change).await;
+    answer.warns(&["192.0.2.1", "is not in"]);
     // A block whose change makes it overlap the first block.
     let name = scene
         .block_in("third", &scene.another_subnet().await.0, &json!({}))
         .await;
     let change = json!({"spec": {"cidr": scene.subnet.cidr}});
-    let said = scene.would_change("IPBlock", &name, &change).await;
-    said.rejected(&["overlaps", &block]);
+    let answer = scene.would_change("IPBlock", &name, &change).await;
+    answer.rejected(&["overlaps", &block]);
 }
 
 async fn a_block_does_not_shrink_or_go_below_its_ips(scene: &Scene) {
@@ -64,14 +64,14 @@ async fn a_block_does_not_shrink_or_go_below_its_ips(scene: &Scene) {
         scene.ip(&format!("ip-{host}"), host).await;
     }
     let shrink = json!({"spec": {"cidr": format!("{}/25", scene.address(0))}});
-    let said = scene.would_change("IPBlock", &block, &shrink).await;
-    let message = said.rejected(&[&block, "would lose addresses", "and 2 more"]);
+    let answer = scene.would_change("IPBlock", &block, &shrink).await;
+    let message = answer.rejected(&[&block, "would lose addresses", "and 2 more"]);
     assert_eq!(message.matches(&scene.named("ip-")).count(), 5, "{message}");
     let exclude = json!({"spec": {"excluded": [scene.address(131)]}});
-    let said = scene.would_change("IPBlock", &block, &exclude).await;
-    said.rejected(&[&scene.named("ip-131"), &scene.address(131)]);
-    let said = scene.would_delete("IPBlock", &block).await;
-    let message = said.rejected(&[&block, "has IPs", "and 2 more", "delete them first"]);
+    let answer = scene.would_change("IPBlock", &block, &exclude).await;
+    answer.rejected(&[&scene.named("ip-131"), &scene.address(131)]);
+    let answer = scene.would_delete("IPBlock", &block).await;
+    let message = answer.rejected(&[&block, "has IPs", "and 2 more", "delete them first"]);
     assert_eq!(message.matches(&scene.named("ip-")).count(), 5, "{message}");
     // A smaller block is allowed if no IP loses its address.
     let shrink = json!({"spec": {"cidr": format!("{}/25", scene.address(128))}});
@@ -101,8 +101,8 @@ async fn fewer_namespaces_evict_no_pod_and_warn(scene: &Scene) {
     scene.pod("web", &ip).await;
     scene.expect_attached(&ip, "web").await;
     let narrow = json!({"spec": {"allowedNamespaces": ["elsewhere"]}});
-    let said = scene.changes("IPBlock", &block, &narrow).await;
-    said.warns(&[&block, "keep it", &format!("{}/web", scene.name)]);
+    let answer = scene.changes("IPBlock", &block, &narrow).await;
+    answer.warns(&[&block, "keep it", &format!("{}/web", scene.name)]);
     // Longer than two inventories.
     let period = std::time::Duration::from_secs(3);
     scene
@@ -124,8 +124,8 @@ async fn a_node_selector_must_have_valid_labels(scene: &Scene) {
         scene.would_change("IPBlock", &block, &change).await
     };
     // Only the webhook checks the syntax of the keys, not the schema.
-    let said = choose("a b").await;
-    said.rejected(&["the key \"a b\", which is not a valid label key", &block]);
+    let answer = choose("a b").await;
+    answer.rejected(&["the key \"a b\", which is not a valid label key", &block]);
     choose(&format!(
         "ip.wgtwo.com.node-restriction.kubernetes.io/{block}"
     ))

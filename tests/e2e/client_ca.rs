@@ -86,11 +86,11 @@ async fn an_api_server_with_a_client_certificate_is_answered(scene: &Scene) {
             SOON,
             async || {
                 // Until then a policy refuses the pod.
-                let said = scene.would_create(&pod).await;
-                if !said.is_accepted() {
-                    return Err(said.message().to_owned());
+                let answer = scene.would_create(&pod).await;
+                if !answer.is_accepted() {
+                    return Err(answer.message().to_owned());
                 }
-                Ok(said.accepted())
+                Ok(answer.accepted())
             },
         )
         .await;

@@ -133,8 +133,8 @@ async fn an_address_of_another_block_is_refused(scene: &Scene) {
     let (subnet, prefix) = scene.another_subnet().await;
     scene.block_in("other", &subnet, &json!({})).await;
     let change = json!({"spec": {"address": format!("{prefix}10"), "block": scene.named("other")}});
-    let said = scene.changes("IP", &ip.name, &change).await;
-    said.rejected(&["held by pod", "cannot go to IPBlock", &scene.named("other")]);
+    let answer = scene.changes("IP", &ip.name, &change).await;
+    answer.rejected(&["held by pod", "cannot go to IPBlock", &scene.named("other")]);
     scene.expect_attached(&ip, "web").await;
     assert!(
         scene

@@ -154,8 +154,8 @@ pub fn scenes() -> Vec<Trial> {
         )
     };
     let says = move |test: &'static str, word: &'static str| {
-        let said = shown(test, &run(), Some(&log()));
-        match said {
+        let result = shown(test, &run(), Some(&log()));
+        match result {
             Ok(()) if word.is_empty() => Ok(()),
             Err(why) if !word.is_empty() && why.contains(word) => Ok(()),
             other => Err(format!("{test}: {other:?}, expected {word:?}").into()),

@@ -135,11 +135,11 @@ async fn in_force(scene: &Scene) {
             "the other webhook is asked",
             crate::harness::scene::SOON,
             async || {
-                let said = scene.would_create(&probe).await;
-                if !said.is_accepted() {
-                    return Err(said.message().to_owned());
+                let answer = scene.would_create(&probe).await;
+                if !answer.is_accepted() {
+                    return Err(answer.message().to_owned());
                 }
-                let pod = said.accepted();
+                let pod = answer.accepted();
                 let removed = pod["metadata"]["labels"].is_null();
                 removed.then_some(()).ok_or_else(|| pod.to_string())
             },
@@ -191,10 +191,10 @@ async fn a_pod_without_a_required_mutation_is_refused(scene: &Scene) {
         ("gate", "readiness gate ip.wgtwo.com/attached"),
         ("affinity", "node affinity"),
     ] {
-        let said = scene
+        let answer = scene
             .would_create(&scene.pod_asking("web", &ip.name, &takes(what)))
             .await;
-        let message = said.rejected(&["has lost what it needs", &ip.name, missing]);
+        let message = answer.rejected(&["has lost what it needs", &ip.name, missing]);
         assert!(
             message.contains("kubectl get mutatingwebhookconfigurations"),
             "{message}"
@@ -212,10 +212,10 @@ async fn an_annotation_that_another_webhook_adds_too_late_is_refused(scene: &Sce
     let name = register(scene, port, "IfNeeded").await;
     in_force(scene).await;
     let asks = json!({"metadata": {"annotations": {IP: null, "test.mooring/asks": ip.name}}});
-    let said = scene
+    let answer = scene
         .would_create(&scene.pod_asking("web", "", &asks))
         .await;
-    let message = said.rejected(&[
+    let message = answer.rejected(&[
         "was added after Mooring's mutating webhook was asked",
         "put the annotation into the pod template",
         "a name that sorts before",

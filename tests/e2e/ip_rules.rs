@@ -24,47 +24,47 @@ async fn an_address_must_be_usable_in_its_block(scene: &Scene) {
     let block = json!({"excluded": [scene.address(30), excluded]});
     let block = scene.block_with(&block).await;
     for host in [0, 1, 2, 3, 255] {
-        let said = scene
+        let answer = scene
             .would_create(&asking(scene, &scene.address(host)))
             .await;
-        let message = said.rejected(&["that AWS reserves in subnet", &scene.subnet.cidr]);
+        let message = answer.rejected(&["that AWS reserves in subnet", &scene.subnet.cidr]);
         assert!(message.contains("choose another address"), "{message}");
     }
     for (host, entry) in [(30, scene.address(30)), (42, excluded)] {
-        let said = scene
+        let answer = scene
             .would_create(&asking(scene, &scene.address(host)))
             .await;
-        said.rejected(&["is excluded by IPBlock", &block, &entry]);
+        answer.rejected(&["is excluded by IPBlock", &block, &entry]);
     }
     let elsewhere = json!({"address": "192.0.2.1", "block": block});
-    let said = scene
+    let answer = scene
         .would_create(&ip_named(&scene.named("asking"), &elsewhere))
         .await;
-    said.rejected(&["192.0.2.1", "is not in IPBlock", &block, &scene.subnet.cidr]);
+    answer.rejected(&["192.0.2.1", "is not in IPBlock", &block, &scene.subnet.cidr]);
     for host in [4, 254] {
-        let said = scene
+        let answer = scene
             .would_create(&asking(scene, &scene.address(host)))
             .await;
-        said.accepted_silently();
+        answer.accepted_silently();
     }
 }
 
 async fn an_address_in_use_is_refused_with_its_holder(scene: &Scene) {
     let block = scene.block().await;
     let web = scene.ip("web", 10).await;
-    let said = scene.would_create(&asking(scene, &web.address)).await;
-    said.rejected(&[&web.address, "in use by IP", &web.name]);
+    let answer = scene.would_create(&asking(scene, &web.address)).await;
+    answer.rejected(&[&web.address, "in use by IP", &web.name]);
     // An allocated address is in use, the same as a requested one.
     let allocated = scene.allocated("allocated", &block).await;
-    let said = scene.would_create(&asking(scene, &allocated.address)).await;
-    said.rejected(&["in use by IP", &allocated.name]);
+    let answer = scene.would_create(&asking(scene, &allocated.address)).await;
+    answer.rejected(&["in use by IP", &allocated.name]);
     // The same for a change of another IP.
     let change = json!({"spec": {"address": allocated.address}});
-    let said = scene.would_change("IP", &web.name, &change).await;
-    said.rejected(&["in use by IP", &allocated.name]);
+    let answer = scene.would_change("IP", &web.name, &change).await;
+    answer.rejected(&["in use by IP", &allocated.name]);
     let change = json!({"spec": {"address": scene.address(11)}});
-    let said = scene.would_change("IP", &web.name, &change).await;
-    said.accepted();
+    let answer = scene.would_change("IP", &web.name, &change).await;
+    answer.accepted();
 }
 
 async fn an_address_of_a_service_is_refused_with_the_service(scene: &Scene) {
@@ -78,8 +78,8 @@ async fn an_address_of_a_service_is_refused_with_the_service(scene: &Scene) {
         "spec": {"clusterIP": "10.0.0.77", "ports": [{"port": 80}]}});
     scene.creates(&service).await.accepted();
     let named = format!("{}/shop", scene.name);
-    let said = scene.would_create(&asking(scene, "10.0.0.77")).await;
-    said.rejected(&["10.0.0.77", "in use by", "ervice", &named]);
+    let answer = scene.would_create(&asking(scene, "10.0.0.77")).await;
+    answer.rejected(&["10.0.0.77", "in use by", "ervice", &named]);
     // The reverse: a Service cannot get the address of an IP.
     let name = scene.named("web");
     scene.remember_ip(&name);
@@ -103,17 +103,17 @@ async fn a_change_or_deletion_of_an_attached_ip_is_warned_of(scene: &Scene) {
     let pod = format!("{}/web", scene.name);
     let next = scene.address(11);
     let change = json!({"spec": {"address": next}});
-    let said = scene.would_change("IP", &ip.name, &change).await;
-    said.warns(&[&ip.address, "will be unassigned from pod", &pod, &next]);
-    let said = scene.would_delete("IP", &ip.name).await;
-    said.warns(&[&ip.name, "held by pod", &pod, &ip.address]);
+    let answer = scene.would_change("IP", &ip.name, &change).await;
+    answer.warns(&[&ip.address, "will be unassigned from pod", &pod, &next]);
+    let answer = scene.would_delete("IP", &ip.name).await;
+    answer.warns(&[&ip.name, "held by pod", &pod, &ip.address]);
     // No warning for a change that moves nothing, and for the deletion of an IP without a holder.
     let change = json!({"spec": {"reassign": true}});
-    let said = scene.would_change("IP", &ip.name, &change).await;
-    said.accepted_silently();
+    let answer = scene.would_change("IP", &ip.name, &change).await;
+    answer.accepted_silently();
     let free = scene.ip("free", 12).await;
-    let said = scene.would_delete("IP", &free.name).await;
-    said.accepted_silently();
+    let answer = scene.would_delete("IP", &free.name).await;
+    answer.accepted_silently();
 }
 
 async fn an_attached_ip_cannot_change_its_block(scene: &Scene) {
@@ -121,9 +121,9 @@ async fn an_attached_ip_cannot_change_its_block(scene: &Scene) {
     let (subnet, prefix) = scene.another_subnet().await;
     let other = scene.block_in("other", &subnet, &json!({})).await;
     let change = json!({"spec": {"address": format!("{prefix}20")}});
-    let said = scene.would_change("IP", &ip.name, &change).await;
+    let answer = scene.would_change("IP", &ip.name, &change).await;
     let pod = format!("{}/web", scene.name);
-    said.rejected(&["held by pod", &pod, "cannot go to IPBlock", &other]);
+    answer.rejected(&["held by pod", &pod, "cannot go to IPBlock", &other]);
     // Without a holder, the IP can change its block.
     scene.delete("Pod", "web").await;
     scene.expect_detached(&ip).await;
@@ -153,12 +153,12 @@ async fn an_ip_with_invalid_references_is_refused(scene: &Scene) {
         |value: Value| json!({"metadata": {"annotations": {"ip.wgtwo.com/take-from": value}}});
     let wrong = from("yes".into());
     let mut asking = asking(scene, &scene.address(11));
-    let said = ["take-from", "\"yes\"", "such as eni-0123456789abcdef0"];
+    let parts = ["take-from", "\"yes\"", "such as eni-0123456789abcdef0"];
     asking["metadata"]["annotations"] = wrong["metadata"]["annotations"].clone();
-    scene.would_create(&asking).await.rejected(&said);
+    scene.would_create(&asking).await.rejected(&parts);
     // The same for `kubectl annotate`, which does not change the spec.
     let would = async |change: &Value| scene.would_change("IP", &web.name, change).await;
-    would(&wrong).await.rejected(&said);
+    would(&wrong).await.rejected(&parts);
     would(&from("eni-0123456789abcdef0".into()))
         .await
         .accepted_silently();
@@ -169,19 +169,19 @@ async fn an_ip_with_invalid_references_is_refused(scene: &Scene) {
 
 async fn the_block_of_an_ip_must_exist_and_be_clear(scene: &Scene) {
     scene.mooring().await;
-    let said = scene.would_create(&asking(scene, "192.0.2.1")).await;
-    said.rejected(&["is in no IPBlock. There is no IPBlock yet."]);
+    let answer = scene.would_create(&asking(scene, "192.0.2.1")).await;
+    answer.rejected(&["is in no IPBlock. There is no IPBlock yet."]);
     let block = scene.block().await;
     let listed = format!("{block} ({})", scene.subnet.cidr);
-    let said = scene.would_create(&asking(scene, "192.0.2.1")).await;
+    let answer = scene.would_create(&asking(scene, "192.0.2.1")).await;
     let exist = format!("Existing blocks: {listed}. Use an address of one of them");
-    said.rejected(&["192.0.2.1", "is in no IPBlock", &exist]);
+    answer.rejected(&["192.0.2.1", "is in no IPBlock", &exist]);
     let missing = json!({"address": scene.address(10), "block": "nowhere"});
-    let said = scene.would_create(&ip_named("asking", &missing)).await;
-    said.rejected(&["IPBlock \"nowhere\", which does not exist", &listed]);
+    let answer = scene.would_create(&ip_named("asking", &missing)).await;
+    answer.rejected(&["IPBlock \"nowhere\", which does not exist", &listed]);
     let missing = json!({"block": "nowhere"});
-    let said = scene.would_create(&ip_named("asking", &missing)).await;
-    said.rejected(&["which does not exist", &listed]);
+    let answer = scene.would_create(&ip_named("asking", &missing)).await;
+    answer.rejected(&["which does not exist", &listed]);
     // Two blocks overlap only if the second was created without the webhook.
     scene.cluster().unregister_webhooks().await;
     let twin = scene.named("twin");
@@ -196,20 +196,20 @@ async fn the_block_of_an_ip_must_exist_and_be_clear(scene: &Scene) {
             "the webhook knows of both",
             crate::harness::scene::SOON,
             async || {
-                let said = scene.would_create(&asking(scene, &scene.address(10))).await;
+                let answer = scene.would_create(&asking(scene, &scene.address(10))).await;
                 let ambiguous = ["is in more than one IPBlock", &block, &twin];
-                if ambiguous.iter().all(|part| said.message().contains(part)) {
+                if ambiguous.iter().all(|part| answer.message().contains(part)) {
                     Ok(())
                 } else {
-                    Err(format!("{said:?}"))
+                    Err(format!("{answer:?}"))
                 }
             },
         )
         .await;
     // With `spec.block` the block is clear, so the IP is accepted.
     let clear = json!({"address": scene.address(10), "block": block});
-    let said = scene.would_create(&ip_named("asking", &clear)).await;
-    said.accepted();
+    let answer = scene.would_create(&ip_named("asking", &clear)).await;
+    answer.accepted();
     scene.delete("IPBlock", &twin).await;
     scene.expect_no("IPBlock", &twin).await;
 }

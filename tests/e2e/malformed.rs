@@ -144,11 +144,11 @@ async fn store(scene: &Scene, objects: &[(Value, &str)]) {
         let sentence = format!("{name} is stored");
         scene
             .eventually(&sentence, SOON, async || {
-                let said = scene.creates(object).await;
-                if said.is_accepted() {
+                let answer = scene.creates(object).await;
+                if answer.is_accepted() {
                     Ok(())
                 } else {
-                    Err(format!("{said:?}"))
+                    Err(format!("{answer:?}"))
                 }
             })
             .await;

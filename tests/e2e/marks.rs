@@ -33,9 +33,9 @@ async fn a_label_or_a_uid_without_the_annotation_is_refused(scene: &Scene) {
         json!({"labels": {IP: "nobody"}}),
         json!({"annotations": {"ip.wgtwo.com/ip-uid": uid}}),
     ] {
-        let said = scene.would_create(&with(scene, "marked", &marks)).await;
+        let answer = scene.would_create(&with(scene, "marked", &marks)).await;
         // The refusal does not show whether such an IP exists.
-        said.rejected(&[
+        answer.rejected(&[
             &format!("pod {}/marked", scene.name),
             "which Mooring puts on a pod",
             "ask for an IP with the annotation",
@@ -101,8 +101,8 @@ async fn no_pod_of_an_excluded_namespace_asks_for_an_address(scene: &Scene) {
             pod["metadata"]["namespace"] = json!(namespace);
             let path = format!("/api/v1/namespaces/{namespace}/pods?dryRun=All");
             let client = scene.cluster().client().await;
-            let said = crate::harness::requests::send_as(&client, "POST", &path, &pod).await;
-            said.rejected(&[
+            let answer = crate::harness::requests::send_as(&client, "POST", &path, &pod).await;
+            answer.rejected(&[
                 "no pod of this namespace can have an address",
                 "create it in another namespace",
             ]);
@@ -117,12 +117,12 @@ async fn a_kubelet_cannot_add_the_label_of_a_block(scene: &Scene) {
         let words = format!("label node {} {key}= {kubelet}", node.name);
         scene.kubectl(&words).await
     };
-    let said = label("ip.wgtwo.com.node-restriction.kubernetes.io/partners").await;
+    let output = label("ip.wgtwo.com.node-restriction.kubernetes.io/partners").await;
     assert!(
-        !said.ok && said.stderr.contains("is not allowed to modify labels"),
+        !output.ok && output.stderr.contains("is not allowed to modify labels"),
         "{}{}",
-        said.stdout,
-        said.stderr
+        output.stdout,
+        output.stderr
     );
     label("example.com/tier").await.success();
 }
@@ -160,10 +160,10 @@ async fn the_rights_of_users_come_with_the_default_roles(scene: &Scene) {
             "the roles are aggregated",
             crate::harness::scene::SOON,
             async || {
-                let said = can("edit", "create ips.ip.wgtwo.com").await
+                let aggregated = can("edit", "create ips.ip.wgtwo.com").await
                     && can("admin", "create ips.ip.wgtwo.com").await
                     && can("view", "get ipblocks.ip.wgtwo.com").await;
-                said.then_some(()).ok_or("not yet")
+                aggregated.then_some(()).ok_or("not yet")
             },
         )
         .await;

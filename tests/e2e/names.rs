@@ -138,8 +138,8 @@ async fn every_field_is_described(scene: &Scene) {
             "kubectl explain knows the field",
             crate::harness::scene::SOON,
             async || {
-                let said = scene.kubectl("explain ip.spec.address").await;
-                let all = format!("{}{}", said.stdout, said.stderr);
+                let output = scene.kubectl("explain ip.spec.address").await;
+                let all = format!("{}{}", output.stdout, output.stderr);
                 let ours = [
                     "GROUP:      ip.wgtwo.com",
                     "FIELD: address <string>",
@@ -159,10 +159,10 @@ async fn every_field_is_described(scene: &Scene) {
         "ipblock.spec.failoverAfter",
         "ipblock.spec.fastFailover",
     ] {
-        let said = scene.kubectl(&format!("explain {field}")).await.success();
+        let text = scene.kubectl(&format!("explain {field}")).await.success();
         assert!(
-            said.contains("DESCRIPTION:") && !said.contains("<empty>"),
-            "{said}"
+            text.contains("DESCRIPTION:") && !text.contains("<empty>"),
+            "{text}"
         );
     }
 }

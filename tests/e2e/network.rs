@@ -99,8 +99,8 @@ async fn a_half_open_watch_is_detected_and_the_holder_is_read_before_a_detach(sc
                 &format!("the silent watch of {kind} is given up"),
                 NOTICED,
                 async || {
-                    let said = said_since(&behind.mooring, mark);
-                    said.lines()
+                    let log = said_since(&behind.mooring, mark);
+                    log.lines()
                         .any(|line| line.contains("a watch was interrupted") && line.contains(kind))
                 },
             )

@@ -55,19 +55,19 @@ async fn block_ip_and_pod_in_one_file_are_applied_in_50_of_50_attempts(scene: &S
         let (name, pod, objects) = objects(scene, prefix, &subnet.id, number);
         let file = objects.map(|object| object.to_string()).join("\n---\n");
         let apply = ["apply", "-f", "-"];
-        let mut said = scene.cluster().kubectl_with(apply, &file).await;
+        let mut output = scene.cluster().kubectl_with(apply, &file).await;
         // On a busy machine the API server can answer a read of a review too late. The refusal then asks for a retry.
         // That is not the race that this scene looks for.
         for _ in 0..9 {
-            if !said.stderr.contains("no answer within") {
+            if !output.stderr.contains("no answer within") {
                 break;
             }
-            said = scene.cluster().kubectl_with(apply, &file).await;
+            output = scene.cluster().kubectl_with(apply, &file).await;
         }
-        if said.ok {
+        if output.ok {
             meant(scene, &name, &pod).await
         } else {
-            Err(format!("{number}: {}", said.stderr))
+            Err(format!("{number}: {}", output.stderr))
         }
     };
     let mut failures = Vec::new();

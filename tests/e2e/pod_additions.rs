@@ -48,13 +48,16 @@ async fn a_pod_gets_exactly_the_additions_it_needs(scene: &Scene) {
     let (block, ip) = offered(scene).await;
     let uid = uid(scene, &ip).await;
     // By name and by address.
-    for said in [&ip.name, &ip.address] {
+    for annotation in [&ip.name, &ip.address] {
         let pod = scene
-            .would_create(&scene.pod_asking("web", said, &json!({})))
+            .would_create(&scene.pod_asking("web", annotation, &json!({})))
             .await;
         let pod = pod.accepted_silently();
         assert_eq!(pod["metadata"]["labels"], json!({IP: ip.name}));
-        assert_eq!(pod["metadata"]["annotations"], json!({IP: said, UID: uid}));
+        assert_eq!(
+            pod["metadata"]["annotations"],
+            json!({IP: annotation, UID: uid})
+        );
         assert_eq!(
             pod["spec"]["readinessGates"],
             json!([{"conditionType": GATE}])
@@ -222,6 +225,6 @@ async fn a_pod_that_waits_for_another_is_warned(scene: &Scene) {
     scene.pod("web", &ip).await;
     scene.expect_attached(&ip, "web").await;
     let second = scene.pod_asking("second", &ip.name, &json!({}));
-    let said = scene.would_create(&second).await;
-    said.warns(&[&ip.name, "held by pod", &format!("{}/web", scene.name)]);
+    let answer = scene.would_create(&second).await;
+    answer.warns(&[&ip.name, "held by pod", &format!("{}/web", scene.name)]);
 }

@@ -25,15 +25,15 @@ async fn a_missing_ip_and_a_forbidden_one_have_the_same_message(scene: &Scene) {
     let closed = scene.block_in("closed", &subnet, &closed).await;
     let ask = async |annotation: &str| {
         let pod = scene.pod_asking("web", annotation, &json!({}));
-        let said = scene.would_create(&pod).await;
-        said.rejected(&[annotation, "does not exist, or", "may not use it"])
+        let answer = scene.would_create(&pod).await;
+        answer.rejected(&[annotation, "does not exist, or", "may not use it"])
     };
     // The refusal does not repeat a text that cannot be a name.
     let long = "x".repeat(100);
-    let said = scene
+    let answer = scene
         .would_create(&scene.pod_asking("web", &long, &json!({})))
         .await;
-    let message = said.rejected(&["has 100 characters", "kubectl get ips"]);
+    let message = answer.rejected(&["has 100 characters", "kubectl get ips"]);
     assert!(!message.contains(&long), "{message}");
     // Either the IP or its block does not allow the namespace. Each is asked for by name and by address.
     let theirs = json!({"address": scene.address(10), "allowedNamespaces": ["elsewhere"]});
@@ -63,11 +63,11 @@ async fn a_missing_ip_and_a_forbidden_one_have_the_same_message(scene: &Scene) {
     let pod = scene.pod_asking("web", &name, &json!({}));
     scene
         .eventually("the webhook has seen it", SOON, async || {
-            let said = scene.would_create(&pod).await;
-            if said.is_accepted() {
+            let answer = scene.would_create(&pod).await;
+            if answer.is_accepted() {
                 Ok(())
             } else {
-                Err(said.message().to_owned())
+                Err(answer.message().to_owned())
             }
         })
         .await;
@@ -114,23 +114,23 @@ async fn a_pod_that_cannot_run_on_nodes_of_the_block_is_refused(scene: &Scene) {
         scene.would_create(&pod).await
     };
     let label = format!("ip.wgtwo.com.node-restriction.kubernetes.io/{block}");
-    let said = ask(json!({"nodeName": outside.name})).await;
-    said.rejected(&[&outside.name, &label, &block, "leave spec.nodeName out"]);
-    let said = ask(json!({"nodeName": scene.named("nowhere")})).await;
-    said.rejected(&["which does not exist", "leave spec.nodeName out"]);
+    let answer = ask(json!({"nodeName": outside.name})).await;
+    answer.rejected(&[&outside.name, &label, &block, "leave spec.nodeName out"]);
+    let answer = ask(json!({"nodeName": scene.named("nowhere")})).await;
+    answer.rejected(&["which does not exist", "leave spec.nodeName out"]);
     ask(json!({"nodeName": node.name}))
         .await
         .accepted_silently();
-    let said = ask(json!({"nodeSelector": {&label: "no"}})).await;
-    said.rejected(&[&label, &block, &ip.name, "nodeSelector"]);
+    let answer = ask(json!({"nodeSelector": {&label: "no"}})).await;
+    answer.rejected(&[&label, &block, &ip.name, "nodeSelector"]);
     let required = |terms: Value| {
         json!({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
             {"nodeSelectorTerms": terms}}}})
     };
     let without = json!({"matchExpressions": [{"key": label, "operator": "DoesNotExist"}]});
     let linux = json!({"matchExpressions": [{"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}]});
-    let said = ask(required(json!([without]))).await;
-    said.rejected(&[&label, &block, "node affinity"]);
+    let answer = ask(required(json!([without]))).await;
+    answer.rejected(&[&label, &block, "node affinity"]);
     // One term that fits is enough.
     ask(required(json!([without, linux])))
         .await
@@ -144,10 +144,10 @@ async fn daemon_set_and_mirror_pods_are_refused(scene: &Scene) {
     let ip = scene.ip("web", 10).await;
     let mirror = json!({"metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}},
         "spec": {"nodeName": node.name}});
-    let said = scene
+    let answer = scene
         .would_create(&scene.pod_asking("web", &ip.name, &mirror))
         .await;
-    said.rejected(&["mirrors a static pod", "use a Deployment"]);
+    answer.rejected(&["mirrors a static pod", "use a Deployment"]);
     let set = json!({"apiVersion": "apps/v1", "kind": "DaemonSet",
         "metadata": {"name": "every", "namespace": scene.name},
         "spec": {"selector": {"matchLabels": {"app": "every"}}, "template": crate::harness::scene::Scene::template("every", &ip)}});
@@ -170,13 +170,13 @@ async fn an_unknown_handover_is_refused(scene: &Scene) {
         ("", false),
     ] {
         let change = json!({"metadata": {"annotations": {"ip.wgtwo.com/handover": value}}});
-        let said = scene
+        let answer = scene
             .would_create(&scene.pod_asking("web", &ip.name, &change))
             .await;
         if known {
-            said.accepted_silently();
+            answer.accepted_silently();
         } else {
-            said.rejected(&["ip.wgtwo.com/handover", "containers-ready", "running"]);
+            answer.rejected(&["ip.wgtwo.com/handover", "containers-ready", "running"]);
         }
     }
 }
@@ -191,8 +191,8 @@ async fn a_similar_annotation_is_refused_and_its_owner_sees_why(scene: &Scene) {
     ] {
         let mut pod = scene.pod_asking("web", &ip.name, &json!({}));
         pod["metadata"]["annotations"] = json!({key: ip.name});
-        let said = format!("annotation {key} is not known: did you mean ip.wgtwo.com/{meant}?");
-        scene.would_create(&pod).await.rejected(&[&said]);
+        let expected = format!("annotation {key} is not known: did you mean ip.wgtwo.com/{meant}?");
+        scene.would_create(&pod).await.rejected(&[&expected]);
     }
     // A Deployment with such a template is accepted, but gets no pods. `kubectl describe rs` shows the reason.
     let resembling = json!({IP: null, "ip.wgtwo.com/IP": ip.name});

@@ -101,8 +101,8 @@ async fn expect_uninstalled(scene: &Scene) {
         "crd/ipnodes.ip.wgtwo.com",
         "namespace/mooring-system",
     ] {
-        let said = scene.cluster().kubectl(["get", gone]).await.failure();
-        assert!(said.contains("NotFound"), "{said}");
+        let stderr = scene.cluster().kubectl(["get", gone]).await.failure();
+        assert!(stderr.contains("NotFound"), "{stderr}");
     }
 }
 
@@ -184,8 +184,12 @@ async fn the_example_of_the_readme_is_accepted(scene: &Scene) {
         scene
             .eventually("it is deleted", SOON, async || {
                 let arguments = delete.into_iter().chain(object);
-                let said = scene.cluster().kubectl(arguments).await;
-                if said.ok { Ok(()) } else { Err(said.stderr) }
+                let output = scene.cluster().kubectl(arguments).await;
+                if output.ok {
+                    Ok(())
+                } else {
+                    Err(output.stderr)
+                }
             })
             .await;
     }

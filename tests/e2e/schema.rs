@@ -63,12 +63,12 @@ async fn bad_ips_are_refused_without_the_webhook(scene: &Scene) {
     for (name, spec, message) in bad {
         if *message == "unknown field" {
             let object = ip_named(name, spec).to_string();
-            let said = scene.cluster().kubectl_with(["apply", "-f", "-"], &object);
-            assert!(said.await.failure().contains(message), "{object}");
+            let output = scene.cluster().kubectl_with(["apply", "-f", "-"], &object);
+            assert!(output.await.failure().contains(message), "{object}");
             continue;
         }
-        let said = scene.would_create(&ip_named(name, spec)).await;
-        said.rejected(&[message]);
+        let answer = scene.would_create(&ip_named(name, spec)).await;
+        answer.rejected(&[message]);
     }
     for (name, spec) in [
         ("web", json!({"address": "203.0.113.7"})),
@@ -79,8 +79,8 @@ async fn bad_ips_are_refused_without_the_webhook(scene: &Scene) {
             json!({"address": "203.0.113.7", "allowedNamespaces": ["a"]}),
         ),
     ] {
-        let said = scene.would_create(&ip_named(name, &spec)).await;
-        assert_eq!(said.accepted()["spec"]["reassign"], false);
+        let answer = scene.would_create(&ip_named(name, &spec)).await;
+        assert_eq!(answer.accepted()["spec"]["reassign"], false);
     }
     // The same rules apply to a change.
     let name = scene.named("web");
@@ -164,8 +164,8 @@ async fn bad_blocks_are_refused_without_the_webhook(scene: &Scene) {
         ),
     ];
     for (spec, message) in bad {
-        let said = scene.would_create(&block_named("partners", spec)).await;
-        said.rejected(&[message]);
+        let answer = scene.would_create(&block_named("partners", spec)).await;
+        answer.rejected(&[message]);
     }
     let long = block_named(&"x".repeat(64), &good);
     scene
@@ -178,8 +178,8 @@ async fn bad_blocks_are_refused_without_the_webhook(scene: &Scene) {
     assert_eq!(made["spec"]["failoverAfter"], "30s");
     assert_eq!(made["spec"]["fastFailover"], false);
     let change = json!({"spec": {"subnetID": "subnet-11111111111111111"}});
-    let said = scene.would_change("IPBlock", &name, &change).await;
-    said.rejected(&["the subnet cannot be changed: delete the IPs of this block and the block"]);
+    let answer = scene.would_change("IPBlock", &name, &change).await;
+    answer.rejected(&["the subnet cannot be changed: delete the IPs of this block and the block"]);
     let change = json!({"spec": {"cidr": "203.0.112.0/23", "excluded": ["203.0.113.1"]}});
     scene
         .would_change("IPBlock", &name, &change)
@@ -226,14 +226,14 @@ async fn bad_routes_are_refused_without_the_webhook(scene: &Scene) {
             .would_create(&ip_named("web", &ip))
             .await
             .rejected(&[message]);
-        let said = scene.would_create(&block(json!({"routes": routes}))).await;
-        said.rejected(&[message]);
+        let answer = scene.would_create(&block(json!({"routes": routes}))).await;
+        answer.rejected(&[message]);
     }
     for network in ["10.0.0.1/8", "10.0.0.0", "fd00::/8", "lan"] {
-        let said = scene
+        let answer = scene
             .would_create(&block(json!({"internal": [network]})))
             .await;
-        said.rejected(&[internal]);
+        answer.rejected(&[internal]);
     }
     let good = json!({
         "routes": [{"to": "0.0.0.0/0"}, {"to": "198.51.100.0/24", "via": "203.0.113.200", "optional": true}],

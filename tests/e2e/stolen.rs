@@ -102,9 +102,9 @@ async fn a_stolen_token_cannot_gain_more_rights(scene: &Scene) {
     assert!(attempts.len() >= 20);
     let mut widened = Vec::new();
     for (account, method, url, body) in attempts {
-        let said = ask(account, method, &url, &body).await;
-        if !said.is_forbidden() {
-            widened.push(format!("{account}: {said:?}"));
+        let answer = ask(account, method, &url, &body).await;
+        if !answer.is_forbidden() {
+            widened.push(format!("{account}: {answer:?}"));
         }
     }
     assert!(widened.is_empty(), "not refused:\n{}", widened.join("\n"));

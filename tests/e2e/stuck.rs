@@ -48,10 +48,10 @@ async fn deleting(scene: &Scene, block: &str) -> f64 {
 
 async fn expect_stuck(scene: &Scene, ip: &Ip, block: &str) {
     let note = scene.expect_event("AccessDenied", &ip.name).await;
-    let said = scene
+    let message = scene
         .expect_reason("IP", &ip.name, "Attached", "False", "AccessDenied")
         .await;
-    for text in [&note, &said] {
+    for text in [&note, &message] {
         assert!(text.contains("ec2:UnassignPrivateIpAddresses"), "{text}");
     }
     scene
@@ -119,9 +119,9 @@ async fn the_workaround_for_a_forbidden_deletion_leaves_nothing(scene: &Scene) {
         assert!(command.starts_with("kubectl "), "{command}");
         let output = shell(scene, command).await;
         // Mooring can have completed the deletion while the call was allowed.
-        let said = String::from_utf8_lossy(&output.stderr);
+        let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(
-            output.status.success() || said.contains("(NotFound)"),
+            output.status.success() || stderr.contains("(NotFound)"),
             "{command}: {output:?}"
         );
     }
@@ -168,8 +168,11 @@ async fn forbid_label(scene: &Scene, policy: &str, label: &str) {
     let labelled = json!({"metadata": {"labels": {label: ""}}});
     scene
         .eventually("the policy is in force", SOON, async || {
-            let said = scene.would_change("Node", &probe.name, &labelled).await;
-            said.is_forbidden().then_some(()).ok_or(format!("{said:?}"))
+            let answer = scene.would_change("Node", &probe.name, &labelled).await;
+            answer
+                .is_forbidden()
+                .then_some(())
+                .ok_or(format!("{answer:?}"))
         })
         .await;
 }
@@ -192,11 +195,11 @@ async fn a_node_label_that_a_policy_refuses_is_reported_until_it_is_permitted(sc
         .await;
     scene
         .eventually("the block says so too", SOON, async || {
-            let (_, said) = scene
+            let (_, message) = scene
                 .expect_condition("IPBlock", &block, "Ready", "True")
                 .await;
-            let reported = words.iter().all(|words| said.contains(words));
-            reported.then_some(()).ok_or(said)
+            let reported = words.iter().all(|words| message.contains(words));
+            reported.then_some(()).ok_or(message)
         })
         .await;
     let binding = format!("delete validatingadmissionpolicybinding {policy}");
@@ -215,10 +218,10 @@ async fn a_node_label_that_a_policy_refuses_is_reported_until_it_is_permitted(sc
         .await;
     scene
         .eventually("the block says it no longer", SOON, async || {
-            let (_, said) = scene
+            let (_, message) = scene
                 .expect_condition("IPBlock", &block, "Ready", "True")
                 .await;
-            (!said.contains("refuses")).then_some(()).ok_or(said)
+            (!message.contains("refuses")).then_some(()).ok_or(message)
         })
         .await;
 }

@@ -69,13 +69,13 @@ async fn of_two_concurrent_ips_for_one_address_one_is_reserved(scene: &Scene) {
             asking(scene, &names[0], &address, 0),
             asking(scene, &names[1], &address, 1),
         );
-        let said = tokio::join!(scene.creates(&first), scene.creates(&second));
+        let answers = tokio::join!(scene.creates(&first), scene.creates(&second));
         let mut admitted = Vec::new();
-        for (said, name) in [(said.0, &names[0]), (said.1, &names[1])] {
-            if said.is_accepted() {
+        for (answer, name) in [(answers.0, &names[0]), (answers.1, &names[1])] {
+            if answer.is_accepted() {
                 admitted.push(name.clone());
             } else {
-                said.rejected(&[&address, "in use by IP"]);
+                answer.rejected(&[&address, "in use by IP"]);
             }
         }
         assert!(
@@ -103,9 +103,9 @@ async fn of_two_concurrent_ips_for_one_address_one_is_reserved(scene: &Scene) {
     let address = scene.address(99);
     let names = [0, 1].map(|replica| scene.named(&format!("unseen-{replica}")));
     let asking = [0, 1].map(|number| asking(scene, &names[number], &address, 0));
-    let said = tokio::join!(scene.creates(&asking[0]), scene.creates(&asking[1]));
-    said.0.accepted();
-    said.1.accepted();
+    let answers = tokio::join!(scene.creates(&asking[0]), scene.creates(&asking[1]));
+    answers.0.accepted();
+    answers.1.accepted();
     one_is_reserved(scene, &address, &names).await;
     expect_never_reserved_twice(scene);
     // After the first IP is gone, the other gets the address.

@@ -18,8 +18,8 @@ async fn expect_nothing_left(scene: &Scene) {
     scene.blocks.lock().unwrap().clear();
     for kind in ["ips", "ipblocks", "ipnodes"] {
         let get = format!("get crd {kind}.ip.wgtwo.com");
-        let said = scene.kubectl(&get).await.failure();
-        assert!(said.contains("NotFound"), "{said}");
+        let stderr = scene.kubectl(&get).await.failure();
+        assert!(stderr.contains("NotFound"), "{stderr}");
     }
     let ours = "get ipaddresses -o name -l ipaddress.kubernetes.io/managed-by=ip.wgtwo.com";
     assert_eq!(scene.kubectl(ours).await.success().trim(), "");
@@ -89,8 +89,8 @@ async fn an_uninstall_that_began_with_the_kinds_is_completed_when_all_kinds_are_
     let limit = Duration::from_mins(1);
     scene
         .eventually("the kind IPNode is gone", limit, async || {
-            let said = scene.kubectl("get crd ipnodes.ip.wgtwo.com").await;
-            !said.ok
+            let output = scene.kubectl("get crd ipnodes.ip.wgtwo.com").await;
+            !output.ok
         })
         .await;
     kinds("kubectl apply -k config/crd").await.success();

@@ -35,8 +35,11 @@ async fn a_pod_waits_for_a_permission_with_a_reason(scene: &Scene) {
         .forever();
     let fault = scene.ec2().fault(fault).await;
     scene.pod("web", &ip).await;
-    for said in expect_gate_and_event(scene, "web", "AccessDenied").await {
-        assert!(said.contains("ec2:AssignPrivateIpAddresses"), "{said}");
+    for message in expect_gate_and_event(scene, "web", "AccessDenied").await {
+        assert!(
+            message.contains("ec2:AssignPrivateIpAddresses"),
+            "{message}"
+        );
     }
     scene.ec2().clear_fault(fault).await;
     scene.expect_attached_within(&ip, "web", SOON).await;
@@ -51,8 +54,8 @@ async fn a_pod_waits_for_an_address_in_use_with_a_reason(scene: &Scene) {
     let foreign = &b.interfaces[0];
     scene.foreign_assign(foreign, &ip.address).await;
     scene.pod_with("web", &ip, &on(&a)).await;
-    for said in expect_gate_and_event(scene, "web", "AddressInUse").await {
-        assert!(said.contains(foreign.as_str()), "{said}");
+    for message in expect_gate_and_event(scene, "web", "AddressInUse").await {
+        assert!(message.contains(foreign.as_str()), "{message}");
     }
     scene.foreign_unassign(foreign, &ip.address).await;
     scene.expect_attached_within(&ip, "web", SOON).await;

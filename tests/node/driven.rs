@@ -125,8 +125,8 @@ fn expect_event(api: &Api<'_>) {
         || evidence(api),
         || {
             let events = api.kubectl("get events -A -o json");
-            let said = format!("{ECHO} sees {X} (round trip ");
-            (events.contains("\"Verified\"") && events.contains(&said)).then_some(())
+            let expected = format!("{ECHO} sees {X} (round trip ");
+            (events.contains("\"Verified\"") && events.contains(&expected)).then_some(())
         },
     );
 }

@@ -54,7 +54,7 @@ impl RunNodePart for Node<'_> {
 
     fn start(&self, objects: Objects) -> Running {
         let (sender, objects) = watch::channel(Some(objects));
-        let (said, reports) = watch::channel(Reports::new());
+        let (report_sender, reports) = watch::channel(Reports::new());
         let (found, outcomes) = watch::channel(ProbeResults::new());
         let name = self.world.name(self.name);
         let thread = thread::spawn(move || {
@@ -66,7 +66,12 @@ impl RunNodePart for Node<'_> {
                     ..Limits::default()
                 };
                 let probing = probe::run(reconciler.orders(), found, limits);
-                let reconciling = run(reconciler, KernelEvents::open().unwrap(), objects, said);
+                let reconciling = run(
+                    reconciler,
+                    KernelEvents::open().unwrap(),
+                    objects,
+                    report_sender,
+                );
                 tokio::select! {
                     () = probing => {}
                     ended = reconciling => ended.unwrap(),

@@ -29,12 +29,12 @@ pub fn a_refused_route_takes_down_no_other_address(backend: Backend) {
 pub fn missing_requirements_are_reported(backend: Backend) {
     let world = World::new(backend);
     let (node, objects) = one_pod(&world);
-    let said = |objects: &mooring::node::objects::Objects| {
+    let reported = |objects: &mooring::node::objects::Objects| {
         let outcome = node.reconcile(objects);
         let report = outcome.reports["one"].clone();
         (report.state, report.message)
     };
-    assert_eq!(said(&objects), (State::Programmed, String::new()));
+    assert_eq!(reported(&objects), (State::Programmed, String::new()));
 
     let mut without_mac = objects.clone();
     without_mac
@@ -45,7 +45,7 @@ pub fn missing_requirements_are_reported(backend: Backend) {
         .as_mut()
         .unwrap()
         .mac = None;
-    let (state, message) = said(&without_mac);
+    let (state, message) = reported(&without_mac);
     assert_eq!(state, State::Waiting);
     assert!(message.contains("MAC"), "{message}");
 
@@ -59,16 +59,16 @@ pub fn missing_requirements_are_reported(backend: Backend) {
         .as_mut()
         .unwrap()
         .mac = Some(mac);
-    let (state, message) = said(&elsewhere);
+    let (state, message) = reported(&elsewhere);
     assert_eq!(state, State::Waiting);
     assert!(message.contains("02:00:00:00:00:01"), "{message}");
 
     node.run("ip link set eth1 down");
-    let (state, message) = said(&objects);
+    let (state, message) = reported(&objects);
     assert_eq!(state, State::Failed);
     assert!(message.contains("eth1 is down"), "{message}");
     node.run("ip link set eth1 up; echo 0 > /proc/sys/net/ipv4/conf/eth1/forwarding");
-    let (state, message) = said(&objects);
+    let (state, message) = reported(&objects);
     assert_eq!(state, State::Failed);
     assert!(message.contains("forwarding"), "{message}");
 }

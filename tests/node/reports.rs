@@ -34,23 +34,23 @@ pub fn the_node_part_reports_what_it_programmed(backend: Backend) {
     let works = || (world.ask("client", Protocol::Tcp, PARTNER) == Ok(X.to_owned())).then_some(());
     eventually("the address works", evidence, works);
     let programmed = || {
-        let said = api.get("ipnode a");
-        let entry = &said["status"]["addresses"][0];
+        let ip_node = api.get("ipnode a");
+        let entry = &ip_node["status"]["addresses"][0];
         let right = entry["ip"] == "one"
             && entry["address"] == X
             && entry["state"] == "Programmed"
             && entry["podUID"] == pod_uid(&api)
             && entry["claim"] == "7";
-        right.then(|| said.clone())
+        right.then(|| ip_node.clone())
     };
-    let said = eventually("the IPNode reports it", evidence, programmed);
+    let ip_node = eventually("the IPNode reports it", evidence, programmed);
     assert_eq!(
-        said["metadata"]["ownerReferences"][0]["name"], "a",
-        "{said}"
+        ip_node["metadata"]["ownerReferences"][0]["name"], "a",
+        "{ip_node}"
     );
-    assert!(said["status"]["heartbeatTime"].is_string(), "{said}");
+    assert!(ip_node["status"]["heartbeatTime"].is_string(), "{ip_node}");
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
-    assert_eq!(said["status"]["bootID"], boot.trim(), "{said}");
+    assert_eq!(ip_node["status"]["bootID"], boot.trim(), "{ip_node}");
     let memory = std::fs::read_to_string(format!("/proc/{}/status", part.id())).unwrap();
     let memory: Vec<_> = memory
         .lines()
@@ -97,10 +97,10 @@ pub fn the_node_part_reports_what_it_programmed(backend: Backend) {
     });
     eventually("the IPNode reports what is missing", evidence, || {
         let entry = api.get("ipnode a")["status"]["addresses"][0].clone();
-        let said = entry["message"]
+        let names_ec2 = entry["message"]
             .as_str()
             .is_some_and(|message| message.contains("EC2"));
-        (entry["state"] == "Waiting" && said).then_some(())
+        (entry["state"] == "Waiting" && names_ec2).then_some(())
     });
     drop(part);
     node.run(&format!(
@@ -128,9 +128,9 @@ fn another_version(
         Ok(X.to_owned())
     );
     eventually("the IPNode is right again", evidence, || {
-        let said = programmed()?;
-        let entries = said["status"]["addresses"].as_array()?.len();
-        (entries == 1 && said["status"]["version"] == env!("CARGO_PKG_VERSION")).then_some(())
+        let ip_node = programmed()?;
+        let entries = ip_node["status"]["addresses"].as_array()?.len();
+        (entries == 1 && ip_node["status"]["version"] == env!("CARGO_PKG_VERSION")).then_some(())
     });
     drop(beside);
 }

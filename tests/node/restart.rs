@@ -28,16 +28,21 @@ pub fn child() -> Option<ExitCode> {
     objects = crate::objects::claimed(objects, "a", mac, "two", Y, "host");
     runtime().block_on(async {
         let (_sender, objects) = watch::channel(Some(objects));
-        let (said, mut reports) = watch::channel(Reports::new());
+        let (report_sender, mut reports) = watch::channel(Reports::new());
         let reconciler = NodeReconciler::open(NodeSettings::default()).unwrap();
         tokio::spawn(async move {
             while reports.changed().await.is_ok() {
                 println!("{:?}", reports.borrow_and_update());
             }
         });
-        run(reconciler, KernelEvents::open().unwrap(), objects, said)
-            .await
-            .unwrap();
+        run(
+            reconciler,
+            KernelEvents::open().unwrap(),
+            objects,
+            report_sender,
+        )
+        .await
+        .unwrap();
     });
     Some(ExitCode::SUCCESS)
 }

@@ -15,17 +15,17 @@ pub fn an_unreadable_kernel_is_reported(backend: Backend) {
     let (node, _) = one_pod(&world);
     let nft = FakeNft::new(&world, "[ -e $0.broken ]");
     let mut part = nft.node_part(&world);
-    let said = Mutex::new(String::new());
+    let last_line = Mutex::new(String::new());
     let lines = BufReader::new(part.0.stdout.take().unwrap()).lines();
     thread::scope(|scope| {
         scope.spawn(|| {
             for line in lines.map_while(Result::ok) {
-                *said.lock().unwrap() = line;
+                *last_line.lock().unwrap() = line;
             }
         });
         // Ends the node part, and so the thread, even if a check below fails.
         let part = part;
-        let evidence = || said.lock().unwrap().clone();
+        let evidence = || last_line.lock().unwrap().clone();
         let says = |part: &str| evidence().contains(part).then_some(());
         eventually("it is programmed", evidence, || says("state: Programmed"));
         fs::write(nft.0.join("nft.broken"), "").unwrap();

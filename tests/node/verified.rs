@@ -55,10 +55,10 @@ pub fn the_partner_sees_the_address_of_a_pod(backend: Backend) {
 
     // If no packets to the target leave with the address, no connection is opened.
     part.show(with_probe(objects.clone(), "192.0.2.9:7001"));
-    let said = says(node, &part, |said| {
-        said.message.contains("no packet to it leaves")
+    let outcome = says(node, &part, |outcome| {
+        outcome.message.contains("no packet to it leaves")
     });
-    assert!(said.message.contains("192.0.2.9"), "{said:?}");
+    assert!(outcome.message.contains("192.0.2.9"), "{outcome:?}");
     part.show(with_probe(objects.clone(), ECHO));
     says(node, &part, is_verified);
 
@@ -163,16 +163,18 @@ fn broken_ways(node: Node<'_>, part: &Running) {
              }}"
         ),
     );
-    let said = says(node, part, |said| said.observed == ROUTER.parse().ok());
+    let outcome = says(node, part, |outcome| {
+        outcome.observed == ROUTER.parse().ok()
+    });
     let wanted = format!("{ECHO} sees {ROUTER} instead of {X}");
-    assert!(said.message.starts_with(&wanted), "{said:?}");
+    assert!(outcome.message.starts_with(&wanted), "{outcome:?}");
     world.run("vpc", "nft delete table ip broken");
     says(node, part, is_verified);
 
     world.unassign(X, "a");
-    let said = says(node, part, |said| !said.message.is_empty());
-    assert_eq!(said.observed, None, "{said:?}");
-    assert!(said.message.contains("does not answer"), "{said:?}");
+    let outcome = says(node, part, |outcome| !outcome.message.is_empty());
+    assert_eq!(outcome.observed, None, "{outcome:?}");
+    assert!(outcome.message.contains("does not answer"), "{outcome:?}");
     world.assign(X, "a");
     says(node, part, is_verified);
 }

@@ -49,9 +49,9 @@ fn asking_for(name: &str, address: &str) -> Other {
 fn refused<T>(result: Result<T, Denial>, reason: DenyReason, words: &[&str]) -> Denial {
     let denial = result.err().unwrap();
     assert_eq!(denial.reason(), reason, "{denial}");
-    let said = denial.to_string();
+    let message = denial.to_string();
     for part in words {
-        assert!(said.contains(part), "{part:?} is not in: {said}");
+        assert!(message.contains(part), "{part:?} is not in: {message}");
     }
     denial
 }

@@ -18,8 +18,8 @@ fn an_unknown_annotation_of_ours_is_refused_with_the_right_one() {
         ("ip.wgtwo.com/handOver", "handover"),
     ] {
         let denial = refused(check(key), Invalid, &[]);
-        let said = format!("annotation {key} is not known: did you mean ip.wgtwo.com/{meant}?");
-        assert_eq!(denial.to_string(), said);
+        let expected = format!("annotation {key} is not known: did you mean ip.wgtwo.com/{meant}?");
+        assert_eq!(denial.to_string(), expected);
         assert!(!denial.is_from_cache(), "the request alone decides");
     }
     for key in [

@@ -60,7 +60,7 @@ fn a_node_selector_has_only_valid_labels() {
     ] {
         assert_eq!(label(key, value), Ok(()), "{key}={value}");
     }
-    let said = "spec.nodeSelector of IPBlock \"office\" has ";
+    let start = "spec.nodeSelector of IPBlock \"office\" has ";
     let too_long = format!("{name}a");
     for key in [
         "",
@@ -75,11 +75,11 @@ fn a_node_selector_has_only_valid_labels() {
         too_long.as_str(),
         format!("{}a/a", part.repeat(5)).as_str(),
     ] {
-        let words = format!("{said}the key \"{key}\", which is not a valid label key");
+        let words = format!("{start}the key \"{key}\", which is not a valid label key");
         refused(label(key, "x"), Invalid, &[&words]);
     }
     for value in ["a b", "-a", "a_", "a/b", too_long.as_str()] {
-        let words = format!("{said}role: \"{value}\", which is not a valid label value");
+        let words = format!("{start}role: \"{value}\", which is not a valid label value");
         refused(label("role", value), Invalid, &[&words]);
     }
 }

@@ -39,10 +39,10 @@ fn a_leader_leads_until_just_before_its_deadline() {
 #[test]
 fn a_leader_may_do_what_its_lease_allows_until_the_lease_ends() {
     let (election, _) = leading(TIMINGS);
-    let said = election.leadership(Instant::from_millis(9_999));
-    assert_eq!(said.until, election.leads_until());
-    assert_eq!(said.calls_until, election.calls_until());
-    assert!(said.calls_until.is_some());
+    let leadership = election.leadership(Instant::from_millis(9_999));
+    assert_eq!(leadership.until, election.leads_until());
+    assert_eq!(leadership.calls_until, election.calls_until());
+    assert!(leadership.calls_until.is_some());
     let after = election.leadership(Instant::from_millis(10_000));
     assert_eq!(after, Leadership::default());
 }

@@ -195,7 +195,7 @@ fn an_answered_read_affects_the_ips_that_wait_for_such_an_answer() {
             many_ips.deliver(Fact::InstanceRead("other".into(), None)),
             Affected::Nothing
         );
-        let said = format!("{answer:?}");
-        assert_eq!(many_ips.deliver(answer), Affected::One(name()), "{said}");
+        let text = format!("{answer:?}");
+        assert_eq!(many_ips.deliver(answer), Affected::One(name()), "{text}");
     }
 }

@@ -50,8 +50,8 @@ fn a_known_fact_affects_no_ip() {
         Fact::LimitsRead([("m5.large".into(), sim.ec2.limit())].into()),
     ];
     for fact in known {
-        let said = format!("{fact:?}");
-        assert_eq!(sim.apply(fact), Affected::Nothing, "{said}");
+        let text = format!("{fact:?}");
+        assert_eq!(sim.apply(fact), Affected::Nothing, "{text}");
     }
 }
 
@@ -131,14 +131,14 @@ fn a_reservation_affects_its_ip_by_label_owner_or_reference() {
             Affected::Nothing,
         ),
     ] {
-        let said = format!("{reservation:?}");
+        let text = format!("{reservation:?}");
         let mut facts = sim.controllers[0].facts().clone();
         let version = ResourceVersion(1_000);
         let fact = Fact::Reservation(Reservation {
             version,
             ..reservation
         });
-        assert_eq!(facts.apply(fact, sim.now, sim.now), affected, "{said}");
+        assert_eq!(facts.apply(fact, sim.now, sim.now), affected, "{text}");
     }
 }
 

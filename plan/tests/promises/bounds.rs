@@ -16,10 +16,10 @@ fn contradictions(sim: &Sim) -> Vec<Contradiction> {
     let facts = sim.controllers[0].facts();
     let subnets = facts.subnets_wanted();
     let list = sim.ec2.describe(sim.now);
-    let said = subnets
+    let found = subnets
         .iter()
         .flat_map(|subnet| facts.contradictions(subnet, &list, sim.now));
-    said.collect()
+    found.collect()
 }
 
 /// The address is assigned, and a Describe does not show it yet.

@@ -65,7 +65,7 @@ fn count_denials(sim: &Sim, pod: &str, from: Instant) -> usize {
 
 /// The `Attached` condition names the IAM action.
 fn expect_action_named(sim: &Sim, action: &str) {
-    let said = sim
+    let condition = sim
         .the_ip("partner")
         .status
         .conditions
@@ -73,8 +73,8 @@ fn expect_action_named(sim: &Sim, action: &str) {
         .clone()
         .unwrap();
     assert!(
-        said.reason == Reason::AccessDenied && said.message.contains(action),
-        "{said:?}\n{}",
+        condition.reason == Reason::AccessDenied && condition.message.contains(action),
+        "{condition:?}\n{}",
         sim.story()
     );
 }

@@ -9,7 +9,7 @@ use mooring_plan::step::{Step, Write};
 use crate::sim::{Sim, address};
 
 /// The message of `Reserved` for an edit that waits.
-fn said(sim: &Sim) -> String {
+fn reserved_message(sim: &Sim) -> String {
     sim.expect_not_reserved("partner", Reason::AddressInUse);
     let conditions = &sim.the_ip("partner").status.conditions;
     conditions.reserved.clone().unwrap().message
@@ -33,8 +33,11 @@ fn a_new_address_on_an_interface_waits_until_it_is_off() {
         sim.edit("partner", "203.0.113.20");
         sim.settle();
         unchanged(&sim);
-        let said = said(&sim);
-        assert!(said.contains(on) && said.contains("take-from"), "{said}");
+        let message = reserved_message(&sim);
+        assert!(
+            message.contains(on) && message.contains("take-from"),
+            "{message}"
+        );
         sim.expect_event("IP partner", Reason::AddressInUse);
         sim.found_on("203.0.113.20", None);
         sim.settle();
@@ -73,9 +76,9 @@ fn a_new_address_that_is_primary_changes_nothing() {
         sim.take_from("partner", interface.as_str());
         sim.settle();
         unchanged(&sim);
-        let said = said(&sim);
-        assert!(said.contains(interface.as_str()), "{said}");
-        assert!(!said.contains("take-from"), "{said}");
+        let message = reserved_message(&sim);
+        assert!(message.contains(interface.as_str()), "{message}");
+        assert!(!message.contains("take-from"), "{message}");
         sim.remove_pod("a");
         sim.delete_ip("partner");
         sim.settle();
@@ -92,7 +95,11 @@ fn a_new_address_that_became_primary_after_its_reservation_changes_nothing() {
     sim.now = sim.now.plus(crate::sim::INTERVAL);
     sim.settle();
     unchanged(&sim);
-    assert!(said(&sim).contains("eni-new"), "{}", sim.story());
+    assert!(
+        reserved_message(&sim).contains("eni-new"),
+        "{}",
+        sim.story()
+    );
 }
 
 #[test]
@@ -105,7 +112,7 @@ fn a_started_edit_is_finished_before_one_to_an_address_in_use() {
     sim.settle();
     sim.expect_attached("partner", "a");
     sim.expect_on("203.0.113.20", Some("eni-n1"));
-    assert!(said(&sim).contains("eni-n1"), "{}", sim.story());
+    assert!(reserved_message(&sim).contains("eni-n1"), "{}", sim.story());
 }
 
 #[test]
@@ -116,6 +123,6 @@ fn a_new_address_that_was_assigned_since_the_inventory_changes_nothing() {
     let edited = sim.counts;
     sim.wait(Duration::from_secs(1));
     unchanged(&sim);
-    assert!(said(&sim).contains("eni-n2"), "{}", sim.story());
+    assert!(reserved_message(&sim).contains("eni-n2"), "{}", sim.story());
     assert_eq!(sim.counts.inventories, edited.inventories + 1);
 }

@@ -32,10 +32,10 @@ fn lost(call: &Call) -> Fault {
 
 /// The IP, its pod and an Event have the reason, and the condition names the action.
 fn expect_named(sim: &Sim, reason: Reason, action: &str) {
-    let said = sim.the_ip("partner").status.conditions.attached.clone();
-    let said = said.unwrap();
-    let named = said.reason == reason && said.message.contains(action);
-    assert!(!said.status && named, "{said:?}\n{}", sim.story());
+    let attached = sim.the_ip("partner").status.conditions.attached.clone();
+    let attached = attached.unwrap();
+    let named = attached.reason == reason && attached.message.contains(action);
+    assert!(!attached.status && named, "{attached:?}\n{}", sim.story());
     sim.expect_denied("a", reason);
     sim.expect_event("IP partner", reason);
 }

@@ -152,11 +152,14 @@ fn a_refusal_of_ec2_is_quoted_and_the_call_is_repeated() {
             },
         );
         sim.step_until(status_write(StatusWrite::Conditions));
-        let said = sim.the_ip("partner").status.conditions.attached.clone();
-        let said = said.unwrap();
-        assert_eq!((said.status, said.reason), (false, Reason::AttachFailed));
+        let attached = sim.the_ip("partner").status.conditions.attached.clone();
+        let attached = attached.unwrap();
+        assert_eq!(
+            (attached.status, attached.reason),
+            (false, Reason::AttachFailed)
+        );
         let words = "InvalidParameterValue: it will not do";
-        assert!(said.message.ends_with(words), "{said:?}");
+        assert!(attached.message.ends_with(words), "{attached:?}");
         sim.settle();
         sim.expect_attached("partner", "a");
     }

@@ -26,9 +26,12 @@ fn the_ip_its_pod_and_an_event_say_that_the_address_is_in_use() {
     sim.expect_event("IP partner", Reason::AddressInUse);
     sim.expect_event("a", Reason::AddressInUse);
     let attached = sim.the_ip("partner").status.conditions.attached.clone();
-    let said = attached.unwrap().message;
-    assert!(said.contains(ADDRESS), "{said}");
-    assert!(!said.contains("take-from"), "no interface is known: {said}");
+    let message = attached.unwrap().message;
+    assert!(message.contains(ADDRESS), "{message}");
+    assert!(
+        !message.contains("take-from"),
+        "no interface is known: {message}"
+    );
 }
 
 #[test]
@@ -60,8 +63,8 @@ fn an_interface_that_is_shown_later_is_named() {
     sim.wait(Duration::from_mins(1));
     sim.expect_reason("partner", Reason::AddressInUse);
     let attached = sim.the_ip("partner").status.conditions.attached.clone();
-    let said = attached.unwrap().message;
-    assert!(said.contains("eni-late"), "{said}");
+    let message = attached.unwrap().message;
+    assert!(message.contains("eni-late"), "{message}");
 }
 
 #[test]

@@ -159,7 +159,7 @@ fn a_block_stays_ready_until_ec2_was_asked_in_vain() {
         steps.iter().any(|step| match step {
             BlockStep::Status { status, .. } => {
                 let ready = status.conditions.get("Ready");
-                ready.is_some_and(|said| said.reason == Reason::Waiting)
+                ready.is_some_and(|condition| condition.reason == Reason::Waiting)
             }
             _ => false,
         })

@@ -46,8 +46,8 @@ fn the_pod_is_denied_first_and_the_remedy_is_reported() {
     sim.expect_on(ADDRESS, Some("eni-n1"));
     sim.expect_reason("partner", Reason::AddressInUse);
     let conditions = &sim.the_ip("partner").status.conditions;
-    let said = conditions.attached.clone().unwrap().message;
-    assert!(said.contains("take-from: eni-n1"), "{said}");
+    let message = conditions.attached.clone().unwrap().message;
+    assert!(message.contains("take-from: eni-n1"), "{message}");
     assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
     sim.take_from("partner", "eni-n1");
     sim.settle();

@@ -43,8 +43,8 @@ fn observes(sim: &mut Sim, observed: &str) {
         round_trip: None,
         message: format!("198.51.100.7:7000 sees {observed}"),
     };
-    sim.node_part_reports("n1", env!("CARGO_PKG_VERSION"), |said| {
-        said.probe = Some(probe);
+    sim.node_part_reports("n1", env!("CARGO_PKG_VERSION"), |report| {
+        report.probe = Some(probe);
     });
 }
 

@@ -34,15 +34,17 @@ fn a_report_for_another_pod_address_or_node_is_ignored() {
     let mut sim = asking(&["n1", "n2"]);
     sim.pod("a").on("n1");
     sim.settle();
-    say(&mut sim, "n1", |said| said.pod = PodUid::from("another"));
-    sim.settle();
-    expect_not_programmed(&sim, "a");
-    say(&mut sim, "n1", |said| {
-        said.address = crate::sim::address("203.0.113.11");
+    say(&mut sim, "n1", |report| {
+        report.pod = PodUid::from("another");
     });
     sim.settle();
     expect_not_programmed(&sim, "a");
-    say(&mut sim, "n1", |said| said.claim = ClaimId(1));
+    say(&mut sim, "n1", |report| {
+        report.address = crate::sim::address("203.0.113.11");
+    });
+    sim.settle();
+    expect_not_programmed(&sim, "a");
+    say(&mut sim, "n1", |report| report.claim = ClaimId(1));
     sim.settle();
     expect_not_programmed(&sim, "a");
     say(&mut sim, "n2", |_| {});
@@ -59,8 +61,8 @@ fn the_reason_of_the_node_is_shown_on_ip_and_pod() {
     sim.pod("a").on("n1");
     sim.settle();
     sim.count_from_here();
-    say(&mut sim, "n1", |said| {
-        said.state = AddressState::NotProgrammed("eth1 is down: bring it up".to_owned());
+    say(&mut sim, "n1", |report| {
+        report.state = AddressState::NotProgrammed("eth1 is down: bring it up".to_owned());
     });
     sim.settle();
     expect_not_programmed(&sim, "a");
@@ -80,8 +82,8 @@ fn a_node_that_stops_passing_packets_is_reported_and_the_gate_stays_open() {
     let mut sim = programmed(&["n1"]);
     stop(&mut sim, "n1");
     sim.count_from_here();
-    say(&mut sim, "n1", |said| {
-        said.state = AddressState::NotProgrammed("eth1 is down: bring it up".to_owned());
+    say(&mut sim, "n1", |report| {
+        report.state = AddressState::NotProgrammed("eth1 is down: bring it up".to_owned());
     });
     sim.settle();
     sim.expect_attached("partner", "a");
@@ -121,13 +123,13 @@ fn a_clock_step_on_a_node_does_not_report_it_away() {
         report.heartbeat = heartbeat;
         sim.wait(Duration::from_secs(20));
         expect_not_programmed(&sim, "a");
-        let said = ready(&sim).message;
-        assert!(!said.contains("does not report any more"), "{said}");
+        let message = ready(&sim).message;
+        assert!(!message.contains("does not report any more"), "{message}");
     }
     // The heartbeat does not change for longer than three intervals.
     sim.wait(Duration::from_secs(40));
-    let said = ready(&sim).message;
-    assert!(said.contains("does not report any more"), "{said}");
+    let message = ready(&sim).message;
+    assert!(message.contains("does not report any more"), "{message}");
 }
 
 #[test]
@@ -135,7 +137,7 @@ fn a_node_part_of_another_version_is_reported_with_its_version() {
     let mut sim = asking(&["n1"]);
     sim.pod("a").on("n1");
     sim.settle();
-    say(&mut sim, "n1", |said| said.claim = ClaimId(1));
+    say(&mut sim, "n1", |report| report.claim = ClaimId(1));
     sim.wait(Duration::from_secs(5));
     assert!(
         ready(&sim).message.contains("version 0.0.1"),
@@ -149,8 +151,8 @@ fn an_unsupported_network_of_the_node_is_reported_with_a_remedy() {
     let mut sim = asking(&["n1"]);
     sim.pod("a").on("n1");
     sim.settle();
-    say(&mut sim, "n1", |said| {
-        said.state = AddressState::Unsupported("use hostNetwork".to_owned());
+    say(&mut sim, "n1", |report| {
+        report.state = AddressState::Unsupported("use hostNetwork".to_owned());
     });
     sim.settle();
     sim.expect_denied("a", Reason::UnsupportedDataPath);

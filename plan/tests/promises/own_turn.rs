@@ -80,10 +80,10 @@ fn a_pod_without_a_node_is_named_by_the_ip_as_soon_as_it_has_waited_for_too_long
     sim.pod("a");
     sim.wait(Duration::from_millis(2500));
     let conditions = &sim.the_ip("partner").status.conditions;
-    let said = &conditions.attached.as_ref().unwrap().message;
+    let message = &conditions.attached.as_ref().unwrap().message;
     assert!(
-        said.contains("not scheduled yet"),
-        "{said}\n{}",
+        message.contains("not scheduled yet"),
+        "{message}\n{}",
         sim.story()
     );
 }

@@ -46,8 +46,11 @@ fn an_ip_names_no_pod_without_the_annotation() {
         sim.pod("pw");
         sim.change_pod("pw", leave);
         sim.wait(HOUR);
-        let said = attached(&sim);
-        assert!(said.starts_with("no pod asks for it"), "{which}: {said}");
+        let message = attached(&sim);
+        assert!(
+            message.starts_with("no pod asks for it"),
+            "{which}: {message}"
+        );
     }
 }
 

@@ -25,7 +25,7 @@ fn delegated() -> Sim {
     sim
 }
 
-fn said(sim: &Sim, message: &str) {
+fn expect_prefix_named(sim: &Sim, message: &str) {
     for part in ["203.0.113.32/28", "eni-n1"] {
         assert!(message.contains(part), "{message}\n{}", sim.story());
     }
@@ -51,7 +51,7 @@ fn a_specified_delegated_address_waits_for_the_removal_of_the_prefix() {
     sim.settle();
     sim.expect_not_reserved("partner", Reason::AddressInUse);
     let conditions = sim.the_ip("partner").status.conditions.clone();
-    said(&sim, &conditions.reserved.unwrap().message);
+    expect_prefix_named(&sim, &conditions.reserved.unwrap().message);
     sim.ec2.remember(sim.now);
     let interface = sim.ec2.interface_mut(&interface_of("n1"));
     interface.prefixes.clear();
@@ -71,7 +71,7 @@ fn an_address_in_a_later_prefix_is_not_taken_and_blocks_no_deletion() {
     sim.settle();
     sim.expect_reason("partner", Reason::AddressInUse);
     let conditions = sim.the_ip("partner").status.conditions.clone();
-    said(&sim, &conditions.attached.unwrap().message);
+    expect_prefix_named(&sim, &conditions.attached.unwrap().message);
     assert_eq!(sim.counts.calls(), 0, "{}", sim.story());
     sim.delete_ip("partner");
     sim.settle();
@@ -100,7 +100,7 @@ fn a_refusal_for_an_unseen_prefix_has_the_same_message() {
     sim.wait(INTERVAL);
     sim.expect_reason("partner", Reason::AddressInUse);
     let conditions = sim.the_ip("partner").status.conditions.clone();
-    said(&sim, &conditions.attached.unwrap().message);
+    expect_prefix_named(&sim, &conditions.attached.unwrap().message);
     assert_eq!(sim.counts.assigns, 1, "{}", sim.story());
     assert!(sim.ec2.has(&InterfaceId::from("eni-n2")));
 }

@@ -42,11 +42,11 @@ fn it_is_not_reserved_once_an_inventory_shows_it() {
     sim.expect_not_reserved("partner", Reason::AddressInUse);
     sim.expect_event("IP partner", Reason::AddressInUse);
     assert!(sim.kube.reservations.is_empty(), "{}", sim.story());
-    let said = sim.the_ip("partner").status.conditions.reserved.clone();
-    let said = said.unwrap().message;
+    let reserved = sim.the_ip("partner").status.conditions.reserved.clone();
+    let text = reserved.unwrap().message;
     assert!(
-        said.contains("eni-new") && !said.contains("take-from"),
-        "{said}"
+        text.contains("eni-new") && !text.contains("take-from"),
+        "{text}"
     );
     sim.ec2.remember(sim.now);
     sim.ec2.delete_interface(&InterfaceId::from("eni-new"));
@@ -58,9 +58,9 @@ fn it_is_not_reserved_once_an_inventory_shows_it() {
 fn the_message_names_the_interface_and_does_not_recommend_take_from() {
     let sim = becomes_a_primary_address_unclaimed();
     sim.expect_reason("partner", Reason::AddressInUse);
-    let said = message(&sim);
-    assert!(said.contains("primary address of eni-new"), "{said}");
-    assert!(!said.contains("take-from"), "{said}");
+    let text = message(&sim);
+    assert!(text.contains("primary address of eni-new"), "{text}");
+    assert!(!text.contains("take-from"), "{text}");
 }
 
 #[test]

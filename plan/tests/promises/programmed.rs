@@ -66,9 +66,9 @@ pub fn expect_not_programmed(sim: &Sim, pod: &str) {
     assert!(claim.recorded(), "{}", sim.story());
     assert_eq!(claim.uid, sim.the_pod(pod).uid, "{}", sim.story());
     assert!(!sim.the_pod(pod).reports_attached(), "{}", sim.story());
-    let said = condition(sim).unwrap();
+    let reported = condition(sim).unwrap();
     assert_eq!(
-        (said.status, said.reason),
+        (reported.status, reported.reason),
         (false, Reason::NotProgrammed),
         "{}",
         sim.story()
@@ -79,9 +79,9 @@ pub fn expect_not_programmed(sim: &Sim, pod: &str) {
 #[test]
 fn a_pod_is_ready_when_its_node_has_programmed_the_address() {
     let sim = programmed(&["n1"]);
-    let said = condition(&sim).unwrap();
-    assert!(said.status, "{said:?}");
-    assert_eq!(said.reason, Reason::Programmed);
+    let reported = condition(&sim).unwrap();
+    assert!(reported.status, "{reported:?}");
+    assert_eq!(reported.reason, Reason::Programmed);
     assert!(ready(&sim).status, "{}", sim.story());
 }
 

@@ -47,8 +47,8 @@ fn a_node_that_was_rebooted_and_has_no_node_part_is_reported_and_the_gate_stays_
     sim.expect_attached("partner", "a");
     assert_eq!(condition(&sim).reason, Reason::NotProgrammed);
     assert_eq!(ready(&sim).reason, Reason::NotProgrammed, "{}", sim.story());
-    let said = ready(&sim).message;
-    assert!(said.contains("node n1 was rebooted"), "{said}");
+    let message = ready(&sim).message;
+    assert!(message.contains("node n1 was rebooted"), "{message}");
     sim.expect_event("IP partner", Reason::NotProgrammed);
     sim.expect_event("a", Reason::NotProgrammed);
     sim.expect_cost(0, 1, 0);
@@ -93,8 +93,8 @@ fn after_a_reboot_nothing_is_verified() {
     sim.kube.stop_node_part(&NodeName::from("n1"));
     sim.change_block("block", |block| block.spec.as_mut().unwrap().probe = true);
     let observed = address("203.0.113.10");
-    sim.node_part_reports("n1", "0.0.1", |said| {
-        said.probe = Some(ProbeOutcome {
+    sim.node_part_reports("n1", "0.0.1", |report| {
+        report.probe = Some(ProbeOutcome {
             target: "198.51.100.7:7000".to_owned(),
             observed: Some(observed),
             round_trip: None,

@@ -9,11 +9,11 @@ use mooring_plan::step::{StatusWrite, Step};
 use crate::sim::{Fault, Sim, address, status_write};
 
 /// The message of the condition `Attached`, if it has this reason.
-fn said(sim: &Sim, ip: &str, reason: Reason) -> Option<String> {
+fn attached_message(sim: &Sim, ip: &str, reason: Reason) -> Option<String> {
     let conditions = &sim.the_ip(ip).status.conditions;
     let attached = conditions.attached.as_ref();
-    let said = attached.filter(|said| said.reason == reason);
-    said.map(|said| said.message.clone())
+    let condition = attached.filter(|condition| condition.reason == reason);
+    condition.map(|condition| condition.message.clone())
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn throttling_is_reported_at_once_as_an_event_and_not_yet_as_a_condition() {
     sim.pod("a").on("n1");
     sim.wait(Duration::from_millis(500));
     sim.expect_event("IP partner", Reason::Throttled);
-    assert_eq!(said(&sim, "partner", Reason::Throttled), None);
+    assert_eq!(attached_message(&sim, "partner", Reason::Throttled), None);
 }
 
 /// EC2 denies the call of this IP and serves the others, and their success shows that before the next inventory.
@@ -58,7 +58,7 @@ fn what_ec2_denies_to_an_ip_itself_is_a_condition_at_once() {
     sim.ec2.default_fault = Some(|_| Fault::Denied);
     sim.pod("a").on("n1");
     sim.wait(Duration::from_millis(500));
-    assert!(said(&sim, "partner", Reason::AccessDenied).is_some());
+    assert!(attached_message(&sim, "partner", Reason::AccessDenied).is_some());
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn what_ec2_denies_to_others_alone_is_a_condition_once_it_lasts() {
     sim.step_until(first);
     sim.taken.clear();
     sim.pod("a").on("n2");
-    let denied = |sim: &Sim| said(sim, "partner", Reason::AccessDenied).is_some();
+    let denied = |sim: &Sim| attached_message(sim, "partner", Reason::AccessDenied).is_some();
     sim.wait(Duration::from_millis(1900));
     assert!(!denied(&sim), "{}", sim.story());
     sim.wait(Duration::from_millis(600));

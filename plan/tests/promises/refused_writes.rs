@@ -18,10 +18,10 @@ pub const HOUR: Duration = Duration::from_hours(1);
 /// `Ready` is `False` with the text of the API server and these words.
 pub fn expect_refused(sim: &Sim, words: &str) {
     let ready = ready(sim);
-    let said = !ready.status && ready.reason == Reason::WriteRefused;
+    let refused = !ready.status && ready.reason == Reason::WriteRefused;
     let named = ready.message.contains("denied by a policy, request 1.");
     assert!(
-        said && named && ready.message.contains(words),
+        refused && named && ready.message.contains(words),
         "{ready:?}\n{}",
         sim.story()
     );
@@ -214,9 +214,9 @@ fn a_take_from_that_cannot_be_removed_from_a_free_ip_hides_no_condition() {
     sim.expect_event("IP partner", Reason::WriteRefused);
     sim.pod("a");
     sim.wait(HOUR);
-    let said = sim.the_ip("partner").status.conditions.attached.clone();
+    let attached = sim.the_ip("partner").status.conditions.attached.clone();
     assert!(
-        said.unwrap().message.contains("not scheduled"),
+        attached.unwrap().message.contains("not scheduled"),
         "{}",
         sim.story()
     );

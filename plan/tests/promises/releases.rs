@@ -134,8 +134,8 @@ fn a_deletion_without_its_block_waits_with_a_reason() {
     sim.delete_ip("partner");
     sim.settle();
     sim.expect_not_reserved("partner", Reason::BlockMissing);
-    let said = sim.the_ip("partner").status.conditions.reserved.clone();
-    assert!(said.unwrap().message.contains("block block is gone"));
+    let reserved = sim.the_ip("partner").status.conditions.reserved.clone();
+    assert!(reserved.unwrap().message.contains("block block is gone"));
     sim.kube.blocks = blocks;
     sim.kube.bump();
     sim.settle();

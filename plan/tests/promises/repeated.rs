@@ -27,10 +27,13 @@ fn an_hour_of_denied_calls_is_one_status_write_and_one_event_each() {
     sim.wait(Duration::from_hours(1));
     assert!(sim.counts.assigns > 60, "{}", sim.story());
     assert_eq!(sim.counts.status_writes, 1, "{}", sim.story());
-    let said = sim.rules.notices(Reason::AccessDenied);
-    let on: Vec<&str> = said.iter().map(|reported| on_what(&reported.on)).collect();
-    assert_eq!(on, ["IP", "pod"], "each has one Event: {said:#?}");
-    for reported in said.iter().map(|reported| &reported.message) {
+    let notices = sim.rules.notices(Reason::AccessDenied);
+    let on: Vec<&str> = notices
+        .iter()
+        .map(|reported| on_what(&reported.on))
+        .collect();
+    assert_eq!(on, ["IP", "pod"], "each has one Event: {notices:#?}");
+    for reported in notices.iter().map(|reported| &reported.message) {
         for word in ["ec2:AssignPrivateIpAddresses", "eni-n1", "Denied"] {
             assert!(reported.contains(word), "{reported}");
         }

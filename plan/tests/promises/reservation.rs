@@ -99,14 +99,17 @@ fn an_address_of_a_service_is_refused_and_the_service_named() {
     sim.ip("partner", "203.0.113.10");
     sim.settle();
     sim.expect_not_reserved("partner", Reason::AddressInUse);
-    let said = sim
+    let reserved = sim
         .the_ip("partner")
         .status
         .conditions
         .reserved
         .clone()
         .unwrap();
-    assert!(said.message.contains("Service default/db"), "{said:?}");
+    assert!(
+        reserved.message.contains("Service default/db"),
+        "{reserved:?}"
+    );
     sim.kube.delete_reservation(address("203.0.113.10"));
     sim.settle();
     sim.expect_reason("partner", Reason::Unclaimed);

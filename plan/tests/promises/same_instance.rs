@@ -22,10 +22,10 @@ fn a_pod_on_the_younger_node_waits_and_its_reason_names_both() {
     sim.settle();
     sim.expect_free("partner");
     let notices = sim.rules.notices(Reason::NoEligibleNode);
-    let said = &notices.first().expect("there is a notice").message;
+    let message = &notices.first().expect("there is a notice").message;
     assert!(
-        said.contains("node forged") && said.contains("node n1"),
-        "{said}"
+        message.contains("node forged") && message.contains("node n1"),
+        "{message}"
     );
 }
 

@@ -32,7 +32,7 @@ fn rotated(count: usize) -> Sim {
     sim
 }
 
-fn said(sim: &Sim, pod: &str) -> String {
+fn gate_message(sim: &Sim, pod: &str) -> String {
     let gates = sim
         .taken
         .iter()
@@ -62,7 +62,7 @@ fn a_swap_of_two_reports_which_waits_for_which() {
         sim.expect_event(pod, Reason::Deadlock);
     }
     assert_eq!(
-        said(&sim, "new0"),
+        gate_message(&sim, "new0"),
         "pod default/new0 waits for IP ip1, held by Deployment x1, which waits for IP ip0, held by Deployment x0: scale \
          one of them to 0 first, or use strategy Recreate",
         "{}",
@@ -97,7 +97,7 @@ fn a_longer_cycle_is_reported_in_full() {
     for n in 0..4 {
         let pod = format!("new{n}");
         sim.expect_denied(&pod, Reason::Deadlock);
-        assert_eq!(said(&sim, &pod).matches("held by").count(), 4);
+        assert_eq!(gate_message(&sim, &pod).matches("held by").count(), 4);
     }
 }
 

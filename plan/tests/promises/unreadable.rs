@@ -74,13 +74,13 @@ fn an_unreadable_ip_gets_a_reason_with_a_remedy_and_nothing_else() {
     );
 
     // The IP after that write.
-    let said = UnreadableReport::Unreadable(message);
-    sim.apply(Fact::IpUnreadable(unreadable(&uid, 1_001, said)));
+    let report = UnreadableReport::Unreadable(message);
+    sim.apply(Fact::IpUnreadable(unreadable(&uid, 1_001, report)));
     assert_eq!(decided(&sim).step, None);
     assert_eq!(decided(&sim).notices.len(), 1, "the Event stays true");
     // It has become unreadable in another way.
-    let said = UnreadableReport::Unreadable("something else".to_owned());
-    sim.apply(Fact::IpUnreadable(unreadable(&uid, 1_002, said)));
+    let report = UnreadableReport::Unreadable("something else".to_owned());
+    sim.apply(Fact::IpUnreadable(unreadable(&uid, 1_002, report)));
     assert_eq!(sentence(&decided(&sim)).0, ResourceVersion(1_002));
 }
 

@@ -58,9 +58,9 @@ fn say(sim: &mut Sim, probe: Option<ProbeOutcome>) {
 }
 
 fn say_of(sim: &mut Sim, probe: Option<ProbeOutcome>, change: impl FnOnce(&mut AddressReport)) {
-    sim.node_part_reports("n1", env!("CARGO_PKG_VERSION"), |said| {
-        said.probe = probe;
-        change(said);
+    sim.node_part_reports("n1", env!("CARGO_PKG_VERSION"), |report| {
+        report.probe = probe;
+        change(report);
     });
     sim.settle();
 }
@@ -74,10 +74,13 @@ fn events(sim: &Sim, reason: Reason) -> usize {
 fn an_address_that_the_target_sees_is_verified_with_its_round_trip_time() {
     let mut sim = asking(true);
     say(&mut sim, Some(seen("203.0.113.10", 3)));
-    let said = verified(&sim).unwrap();
-    assert_eq!((said.status, said.reason), (true, Reason::Verified));
+    let condition = verified(&sim).unwrap();
     assert_eq!(
-        said.message,
+        (condition.status, condition.reason),
+        (true, Reason::Verified)
+    );
+    assert_eq!(
+        condition.message,
         "198.51.100.7:7000 sees 203.0.113.10 (round trip 3 ms)"
     );
     sim.expect_event("IP partner", Reason::Verified);
@@ -93,9 +96,15 @@ fn another_source_address_is_reported_and_blocks_nothing() {
         "198.51.100.7:7000 sees 192.0.2.1",
     );
     say(&mut sim, Some(other));
-    let said = verified(&sim).unwrap();
-    assert_eq!((said.status, said.reason), (false, Reason::NotVerified));
-    assert_eq!(said.message, "node n1: 198.51.100.7:7000 sees 192.0.2.1");
+    let condition = verified(&sim).unwrap();
+    assert_eq!(
+        (condition.status, condition.reason),
+        (false, Reason::NotVerified)
+    );
+    assert_eq!(
+        condition.message,
+        "node n1: 198.51.100.7:7000 sees 192.0.2.1"
+    );
     sim.expect_event("IP partner", Reason::NotVerified);
     sim.expect_attached("partner", "a");
     let ready = sim.the_ip("partner").status.conditions.ready.clone();
@@ -112,17 +121,23 @@ fn another_target_that_sees_the_address_is_named() {
         ..seen("203.0.113.10", 3)
     };
     say(&mut sim, Some(other));
-    let said = verified(&sim).unwrap();
-    assert!(said.message.starts_with("198.51.100.8:7000"), "{said:?}");
+    let condition = verified(&sim).unwrap();
+    assert!(
+        condition.message.starts_with("198.51.100.8:7000"),
+        "{condition:?}"
+    );
 }
 
 #[test]
 fn a_silent_target_is_reported_with_the_reason() {
     let mut sim = asking(true);
     say(&mut sim, Some(failed(None, "no answer within 3 s")));
-    let said = verified(&sim).unwrap();
-    assert_eq!((said.status, said.reason), (false, Reason::NotVerified));
-    assert_eq!(said.message, "node n1: no answer within 3 s");
+    let condition = verified(&sim).unwrap();
+    assert_eq!(
+        (condition.status, condition.reason),
+        (false, Reason::NotVerified)
+    );
+    assert_eq!(condition.message, "node n1: no answer within 3 s");
 }
 
 #[test]
@@ -164,12 +179,12 @@ fn before_the_first_outcome_there_is_no_condition_and_no_additional_write() {
 fn an_outcome_of_another_claim_pod_or_address_is_ignored() {
     let mut sim = asking(true);
     let outcome = || Some(seen("203.0.113.10", 3));
-    say_of(&mut sim, outcome(), |said| said.claim = ClaimId(1));
+    say_of(&mut sim, outcome(), |report| report.claim = ClaimId(1));
     assert_eq!(verified(&sim), None, "{}", sim.story());
-    say_of(&mut sim, outcome(), |said| said.pod = PodUid::from("b"));
+    say_of(&mut sim, outcome(), |report| report.pod = PodUid::from("b"));
     assert_eq!(verified(&sim), None, "{}", sim.story());
-    say_of(&mut sim, outcome(), |said| {
-        said.address = address("203.0.113.11");
+    say_of(&mut sim, outcome(), |report| {
+        report.address = address("203.0.113.11");
     });
     assert_eq!(verified(&sim), None, "{}", sim.story());
     say(&mut sim, outcome());
@@ -234,8 +249,8 @@ fn an_attached_address_that_is_not_programmed_is_counted_as_that() {
             ["attached", "not_programmed"].map(|state| counts[&("block".into(), state)])
         };
         assert_eq!(of(&sim), [1, 0]);
-        say_of(&mut sim, None, |said| {
-            said.state = AddressState::NotProgrammed("eth1 is down: bring it up".to_owned());
+        say_of(&mut sim, None, |report| {
+            report.state = AddressState::NotProgrammed("eth1 is down: bring it up".to_owned());
         });
         assert_eq!(of(&sim), [0, 1]);
         say(&mut sim, None);
@@ -248,8 +263,8 @@ fn the_condition_is_removed_while_the_node_passes_no_packets() {
     let mut sim = asking(true);
     say(&mut sim, Some(seen("203.0.113.10", 3)));
     sim.count_from_here();
-    say_of(&mut sim, None, |said| {
-        said.state = AddressState::NotProgrammed("eth1 is down: bring it up".to_owned());
+    say_of(&mut sim, None, |report| {
+        report.state = AddressState::NotProgrammed("eth1 is down: bring it up".to_owned());
     });
     assert_eq!(verified(&sim), None, "{}", sim.story());
     // One write: that the address is not programmed.

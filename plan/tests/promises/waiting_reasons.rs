@@ -278,6 +278,6 @@ fn no_message_to_a_pod_contains_a_number() {
     sim.change_pod("a", |pod| pod.ended = true);
     sim.settle();
     sim.expect_denied("a", Reason::Detaching);
-    let said = reported(&sim, "a").last().unwrap().1.message.clone();
-    assert_eq!(said, "IP partner is detached from this pod");
+    let message = reported(&sim, "a").last().unwrap().1.message.clone();
+    assert_eq!(message, "IP partner is detached from this pod");
 }

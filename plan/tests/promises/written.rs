@@ -12,14 +12,14 @@ fn world() -> Sim {
 }
 
 /// The conditions `Reserved`, `Attached` and `Ready`.
-fn said(sim: &Sim) -> [Condition; 3] {
+fn all_conditions(sim: &Sim) -> [Condition; 3] {
     let conditions = sim.the_ip("partner").status.conditions.clone();
     let all = [conditions.reserved, conditions.attached, conditions.ready];
     all.map(Option::unwrap)
 }
 
 fn words(sim: &Sim) -> [(bool, Reason); 3] {
-    said(sim).map(|said| (said.status, said.reason))
+    all_conditions(sim).map(|condition| (condition.status, condition.reason))
 }
 
 const RESERVED: (bool, Reason) = (true, Reason::Reserved);
@@ -33,13 +33,13 @@ fn an_ip_is_ready_if_reserved_and_attached_or_without_a_pod() {
     sim.step_until(status_write(StatusWrite::Claim));
     let claimed = (false, Reason::Claimed);
     assert_eq!(words(&sim), [RESERVED, claimed, claimed]);
-    let [_, attached, _] = said(&sim);
+    let [_, attached, _] = all_conditions(&sim);
     let going = "203.0.113.10 goes to eni-n1 of node n1 for pod default/a";
     assert_eq!(attached.message, going);
     sim.settle();
     let attached = (true, Reason::Attached);
     assert_eq!(words(&sim), [RESERVED, attached, (true, Reason::Ready)]);
-    let [reserved, attached, ready] = said(&sim);
+    let [reserved, attached, ready] = all_conditions(&sim);
     assert!(reserved.message.contains("203.0.113.10 of block block"));
     let there = "203.0.113.10 is on eni-n1 of node n1 for pod default/a";
     assert_eq!(
@@ -75,7 +75,7 @@ fn an_edit_without_a_pod_is_one_status_write() {
     sim.edit("partner", "203.0.113.20");
     sim.settle();
     sim.expect_cost(0, 1, 0);
-    assert!(said(&sim)[0].message.contains("203.0.113.20"));
+    assert!(all_conditions(&sim)[0].message.contains("203.0.113.20"));
 }
 
 #[test]

@@ -226,6 +226,9 @@ async fn a_request_that_uses_no_new_ip_causes_no_access_review() {
 fn an_unreadable_requester_is_refused() {
     let request = json!({"uid": "one", "operation": "CREATE", "userInfo": {"groups": "team"}, "object": whole()});
     let malformed = read::<Pod>(json!({"request": request}).to_string().as_bytes()).unwrap_err();
-    let said = malformed.denial.to_string();
-    assert!(said.contains("request.userInfo cannot be read"), "{said}");
+    let message = malformed.denial.to_string();
+    assert!(
+        message.contains("request.userInfo cannot be read"),
+        "{message}"
+    );
 }

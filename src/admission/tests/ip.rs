@@ -253,13 +253,13 @@ fn edit_while_detaching(new: Ip) -> Verdict {
 
 #[test]
 fn an_address_that_is_being_detached_changes_its_block_later() {
-    let said = rejects(
+    let text = rejects(
         edit_while_detaching(detaching("198.51.100.8")),
         "IP \"partner-a\" cannot go to IPBlock \"home\" yet, because its address 203.0.113.7 is still being detached",
     );
-    assert!(said.contains("try again when CLAIMED is false"), "{said}");
+    assert!(text.contains("try again when CLAIMED is false"), "{text}");
     // The pod is gone: nothing can be done about it.
-    assert!(!said.contains("shop/web"), "{said}");
+    assert!(!text.contains("shop/web"), "{text}");
 }
 
 #[test]
@@ -267,9 +267,9 @@ fn a_pod_that_is_gone_is_not_warned_of() {
     accepts_silently(edit_while_detaching(detaching("203.0.113.8")));
     let gone = validate_ip(&Change::Delete(detaching("203.0.113.7")), &office());
     let warnings = accepts(gone).warnings;
-    let said =
+    let expected =
         "IP \"partner-a\" stays until its address 203.0.113.7 is detached (see its conditions)";
-    assert_eq!(warnings, [said]);
+    assert_eq!(warnings, [expected]);
 }
 
 #[test]

@@ -144,9 +144,9 @@ fn new_pod(annotations: Value) -> [Verdict; 2] {
 
 #[test]
 fn a_similar_annotation_is_refused_with_the_right_one() {
-    let said = "annotation ip.wgtwo.com/IP is not known: did you mean ip.wgtwo.com/ip?";
+    let expected = "annotation ip.wgtwo.com/IP is not known: did you mean ip.wgtwo.com/ip?";
     for verdict in new_pod(json!({"ip.wgtwo.com/IP": "partner-a"})) {
-        assert_eq!(rejects(verdict, "is not known"), said);
+        assert_eq!(rejects(verdict, "is not known"), expected);
     }
     // The same if the right annotation is there too.
     let both = json!({"ip.wgtwo.com/ip": "partner-a", "ip.wgtwo.com/hand-over": "running"});

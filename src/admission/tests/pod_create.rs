@@ -273,8 +273,8 @@ fn a_present_holder_is_named_in_a_warning() {
         "is held by pod shop/web",
     );
     let gone = mutate(&asking(json!({})), &of(detaching("203.0.113.7")));
-    let said = "the address of IP \"partner-a\" is still being detached (see its conditions): this pod gets it after that";
-    assert_eq!(accepts(gone).warnings, [said]);
+    let text = "the address of IP \"partner-a\" is still being detached (see its conditions): this pod gets it after that";
+    assert_eq!(accepts(gone).warnings, [text]);
 }
 
 #[test]

@@ -144,10 +144,10 @@ async fn a_silent_client_does_not_delay_others() {
 async fn a_client_without_a_handshake_is_disconnected() {
     let served = served().await;
     let mut silent = TcpStream::connect(served.address).await.unwrap();
-    let mut said = Vec::new();
-    let ended = tokio::time::timeout(LIMIT, silent.read_to_end(&mut said));
+    let mut received = Vec::new();
+    let ended = tokio::time::timeout(LIMIT, silent.read_to_end(&mut received));
     let _ = ended.await.expect("the connection is ended");
-    assert!(said.is_empty(), "{said:?}");
+    assert!(received.is_empty(), "{received:?}");
 }
 
 #[tokio::test]

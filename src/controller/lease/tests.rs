@@ -137,7 +137,10 @@ async fn a_replica_that_resigns_stops_leading_at_once_and_releases_the_lease_aft
     leadership.wait_for(leads).await.unwrap();
     let resigned = Instant::now();
     signals.resign.notify_one();
-    leadership.wait_for(|said| !leads(said)).await.unwrap();
+    leadership
+        .wait_for(|current| !leads(current))
+        .await
+        .unwrap();
     assert_eq!(resigned.elapsed(), Duration::ZERO);
     // There is no other replica, so it leads again.
     leadership.wait_for(leads).await.unwrap();

@@ -28,7 +28,7 @@ mod tests {
     async fn a_request_that_the_kernel_does_not_answer_ends() {
         let request = std::future::pending::<Result<(), _>>();
         let error = in_time(&"reading rules", request).await.unwrap_err();
-        let said = "reading rules: no answer of the kernel within 10 s";
-        assert_eq!(error.to_string(), said);
+        let expected = "reading rules: no answer of the kernel within 10 s";
+        assert_eq!(error.to_string(), expected);
     }
 }

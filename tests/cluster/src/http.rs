@@ -32,28 +32,28 @@ pub async fn http_send(
     content_type: &str,
     body: String,
 ) -> Result<HttpAnswer, String> {
-    let said = format!("{method} {url}");
+    let request_line = format!("{method} {url}");
     let mut request = Request::builder().method(method).uri(url);
     if !content_type.is_empty() {
         request = request.header("content-type", content_type);
     }
     let request = request
         .body(Full::new(Bytes::from(body)))
-        .map_err(|error| format!("{said}: {error}"))?;
+        .map_err(|error| format!("{request_line}: {error}"))?;
     // A new client each time: a pooled connection would end with the runtime of the test that opened it.
     let client: Client<_, Full<Bytes>> = Client::builder(TokioExecutor::new()).build_http();
     let answer = client.request(request).await.map_err(|error| {
         let cause = std::error::Error::source(&error)
             .map(ToString::to_string)
             .unwrap_or_default();
-        format!("{said}: {error}: {cause}")
+        format!("{request_line}: {error}: {cause}")
     })?;
     let code = answer.status().as_u16();
     let body = answer
         .into_body()
         .collect()
         .await
-        .map_err(|error| format!("{said}: {error}"))?
+        .map_err(|error| format!("{request_line}: {error}"))?
         .to_bytes();
     Ok(HttpAnswer {
         code,

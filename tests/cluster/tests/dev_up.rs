@@ -27,10 +27,10 @@ impl Dev {
     #[track_caller]
     fn says(&self, command: &str) -> String {
         let output = self.run(command);
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
         let cried = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{command}: {said}\n{cried}");
-        said
+        assert!(output.status.success(), "{command}: {stdout}\n{cried}");
+        stdout
     }
 
     fn supervisor(&self) -> u32 {
@@ -96,13 +96,16 @@ fn ended_processes_are_restarted_and_named_and_the_others_stay() {
             Duration::from_secs(10),
             || async { is_gone(dead) },
         ));
-        let said = dev.says("up");
+        let stdout = dev.says("up");
         let reported = format!("{name} had ended (signal: 9 (SIGKILL)) and was started again");
         assert!(
-            said.contains(&reported) && !said.contains("already"),
-            "{said}"
+            stdout.contains(&reported) && !stdout.contains("already"),
+            "{stdout}"
         );
-        assert!(dev.child(process).is_some_and(|pid| pid != dead), "{said}");
+        assert!(
+            dev.child(process).is_some_and(|pid| pid != dead),
+            "{stdout}"
+        );
         assert_eq!(dev.supervisor(), supervisor, "the rest stays");
     }
     assert!(dev.says("up").contains("already up"), "all of it runs");

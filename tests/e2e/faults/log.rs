@@ -24,17 +24,17 @@ impl Log {
     /// Reads the log of the last `make test-fast`.
     pub fn read() -> Result<Self, String> {
         let path = target().join("test-fast.log");
-        let said = |error: std::io::Error| {
+        let unreadable = |error: std::io::Error| {
             format!(
                 "{}: {error}: `make test-fast` writes down what ran",
                 path.display()
             )
         };
-        let text = std::fs::read_to_string(&path).map_err(said)?;
+        let text = std::fs::read_to_string(&path).map_err(unreadable)?;
         let written = path
             .metadata()
             .and_then(|data| data.modified())
-            .map_err(said)?;
+            .map_err(unreadable)?;
         Ok(Self {
             written,
             ..Self::of(&text)

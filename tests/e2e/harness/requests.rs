@@ -121,9 +121,9 @@ impl Scene {
     /// Waits until a creation is refused with these words: the webhook sees a change of another object some time later.
     pub async fn expect_refused(&self, object: &Value, words: &str) {
         self.eventually("the webhook has seen the change", SOON, async || {
-            let said = self.would_create(object).await;
-            let refused = said.message().contains(words);
-            refused.then_some(()).ok_or_else(|| format!("{said:?}"))
+            let answer = self.would_create(object).await;
+            let refused = answer.message().contains(words);
+            refused.then_some(()).ok_or_else(|| format!("{answer:?}"))
         })
         .await;
     }
@@ -205,8 +205,8 @@ impl Scene {
         let policy = "delete validatingadmissionpolicybinding mooring-pod-marks";
         self.kubectl(policy).await.success();
         self.eventually("the policy is gone", SOON, async || {
-            let said = self.would_create(&self.marked()).await;
-            said.is_accepted().then_some(()).ok_or(format!("{said:?}"))
+            let got = self.would_create(&self.marked()).await;
+            got.is_accepted().then_some(()).ok_or(format!("{got:?}"))
         })
         .await;
     }
@@ -217,8 +217,8 @@ impl Scene {
         let policy = std::fs::read_to_string(file).expect("the file exists");
         self.cluster().apply(&policy).await;
         self.eventually("the policy is back", SOON, async || {
-            let said = self.would_create(&self.marked()).await;
-            said.is_forbidden().then_some(()).ok_or(format!("{said:?}"))
+            let got = self.would_create(&self.marked()).await;
+            got.is_forbidden().then_some(()).ok_or(format!("{got:?}"))
         })
         .await;
     }

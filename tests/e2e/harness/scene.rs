@@ -145,13 +145,13 @@ impl Scene {
 
     /// Whether RBAC allows this user to do this, such as `list pods -A`.
     pub async fn can(&self, user: &str, what: &str) -> bool {
-        let said = self
+        let output = self
             .kubectl(&format!("auth can-i {what} --as={user}"))
             .await;
-        match said.stdout.trim() {
+        match output.stdout.trim() {
             "yes" => true,
             "no" => false,
-            _ => panic!("{user}, {what}: {said:?}"),
+            _ => panic!("{user}, {what}: {output:?}"),
         }
     }
 

@@ -60,37 +60,40 @@ pub fn outcome(data: &[u8]) -> Option<Outcome> {
 }
 
 fn judge(action: Action, status: u16, body: &[u8], error: &CloudError) {
-    let (outcome, said) = (error.outcome, error.to_string());
+    let (outcome, error_text) = (error.outcome, error.to_string());
     assert_eq!(error.action, action);
     assert!(
-        !error.code.is_empty() && said.contains(&error.code),
-        "{said}"
+        !error.code.is_empty() && error_text.contains(&error.code),
+        "{error_text}"
     );
     assert!(
-        said.contains("-1") || action == Action::DescribeInstanceTypes,
-        "names no object: {said}"
+        error_text.contains("-1") || action == Action::DescribeInstanceTypes,
+        "names no object: {error_text}"
     );
     // A call that EC2 can have executed, or an unreadable answer, never counts as a refusal.
     if status >= 500 {
         assert!(
             matches!(outcome, Outcome::Unknown | Outcome::Throttled),
-            "{outcome}: {said}"
+            "{outcome}: {error_text}"
         );
     }
     if status < 300 {
         assert_eq!(
             (outcome, error.code.as_str()),
             (Outcome::Unknown, code::UNREADABLE),
-            "{said}"
+            "{error_text}"
         );
     }
     if !is_known(&error.code) {
-        assert_eq!(outcome, Outcome::Unknown, "{said}");
+        assert_eq!(outcome, Outcome::Unknown, "{error_text}");
     }
     // The deciding text must be in the answer.
     let text = String::from_utf8_lossy(body);
     if outcome != Outcome::Unknown && !text.contains('&') && !text.contains("<!") {
-        assert!(text.contains(&error.code), "{outcome}: {said}\n{text}");
+        assert!(
+            text.contains(&error.code),
+            "{outcome}: {error_text}\n{text}"
+        );
     }
     let words = |words: &[&str]| {
         let message = error.message.to_ascii_lowercase();
@@ -104,19 +107,19 @@ fn judge(action: Action, status: u16, body: &[u8], error: &CloudError) {
             );
             assert!(
                 words(&["not assigned", "not associated", "not on interface"]),
-                "{said}"
+                "{error_text}"
             );
-            assert!(!words(&["primary"]), "{said}");
+            assert!(!words(&["primary"]), "{error_text}");
         }
         Outcome::AssignedElsewhere
         | Outcome::NoRoom
         | Outcome::NotInSubnet
         | Outcome::ReservedByAws => {
-            assert_eq!(action, Action::Assign, "{said}");
+            assert_eq!(action, Action::Assign, "{error_text}");
         }
         Outcome::Primary => assert!(
             action.mutates() && words(&["primary", "secondary"]),
-            "{said}"
+            "{error_text}"
         ),
         _ => {}
     }
@@ -125,7 +128,7 @@ fn judge(action: Action, status: u16, body: &[u8], error: &CloudError) {
         assert_eq!(
             classify(action, &error.code, &error.message),
             outcome,
-            "{said}"
+            "{error_text}"
         );
     }
 }

@@ -68,12 +68,12 @@ async fn a_request_is_refused_or_lost_before_or_after_its_execution() {
     ] {
         let server = server_with(fate);
         let answer = ips(&server).create(&PostParams::default(), &ip("a")).await;
-        let said = match &answer {
+        let received = match &answer {
             Ok(_) => Some(201),
             Err(kube::Error::Api(status)) => Some(status.code),
             Err(_) => None,
         };
-        assert_eq!(said, code, "{fate:?}: {answer:?}");
+        assert_eq!(received, code, "{fate:?}: {answer:?}");
         assert_eq!(there(&server, "a"), done, "{fate:?}");
         let history = server.history();
         assert_eq!(history.len(), 1);

@@ -30,11 +30,11 @@ fn drops_release_brake(sim: &mut Sim) -> bool {
 #[test]
 fn the_brake_is_reported_with_a_remedy() {
     let mut sim = four_vanished();
-    let said = condition(&mut sim, "BrakeEngaged");
-    assert_eq!((said.status, said.reason), (true, Reason::BrakeEngaged));
-    let named = said.message.contains("IP partner (pod default/a)");
-    assert!(named, "{said:?}");
-    assert!(said.message.contains("ip.wgtwo.com/release-brake"));
+    let brake = condition(&mut sim, "BrakeEngaged");
+    assert_eq!((brake.status, brake.reason), (true, Reason::BrakeEngaged));
+    let named = brake.message.contains("IP partner (pod default/a)");
+    assert!(named, "{brake:?}");
+    assert!(brake.message.contains("ip.wgtwo.com/release-brake"));
     // The annotation `release-brake` stays until it was used.
     sim.change_block("block", |block| block.release_brake = true);
     assert!(!drops_release_brake(&mut sim), "four wait");

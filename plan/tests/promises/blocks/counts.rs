@@ -159,8 +159,8 @@ fn an_address_reserved_by_another_manager_is_not_free() {
 fn exhausted(sim: &Sim) -> Vec<&IpName> {
     let says = |reason| {
         move |ip: &&mooring_plan::objects::Ip| {
-            let said = ip.status.conditions.reserved.as_ref();
-            said.is_some_and(|said| said.reason == reason)
+            let reserved = ip.status.conditions.reserved.as_ref();
+            reserved.is_some_and(|condition| condition.reason == reason)
         }
     };
     let ips = sim.kube.ips.values();

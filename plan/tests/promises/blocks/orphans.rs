@@ -17,14 +17,17 @@ fn an_orphan_is_reported_with_a_remedy() {
     let mut sim = world();
     sim.found_on("203.0.113.77", Some("eni-n2"));
     sim.wait(INTERVAL);
-    let said = condition(&mut sim, "OrphanedAddress");
-    assert!(!said.status, "one look proves nothing");
+    let orphan = condition(&mut sim, "OrphanedAddress");
+    assert!(!orphan.status, "one look proves nothing");
     // It must not say that the address has an IP.
     let none = "no movable address of the block is on an interface without an IP";
-    assert_eq!(said.message, none);
+    assert_eq!(orphan.message, none);
     sim.wait(INTERVAL);
-    let said = condition(&mut sim, "OrphanedAddress");
-    assert_eq!((said.status, said.reason), (true, Reason::OrphanedAddress));
+    let orphan = condition(&mut sim, "OrphanedAddress");
+    assert_eq!(
+        (orphan.status, orphan.reason),
+        (true, Reason::OrphanedAddress)
+    );
     let notices = look(&mut sim).1;
     assert_eq!(notices.len(), 1, "{notices:?}");
     let sentence = "no IP explains 203.0.113.77 on eni-n2: unassign it there";
@@ -42,16 +45,22 @@ fn an_orphan_on_an_instance_that_is_no_node_is_not_to_be_unassigned_in_haste() {
     sim.found_on("203.0.113.77", Some("eni-far"));
     sim.found_on("203.0.113.78", Some("eni-n2"));
     sim.wait(INTERVAL * 2);
-    let said = condition(&mut sim, "OrphanedAddress");
-    assert_eq!((said.status, said.reason), (true, Reason::OrphanedAddress));
-    let message = said.message;
+    let orphan = condition(&mut sim, "OrphanedAddress");
+    assert_eq!(
+        (orphan.status, orphan.reason),
+        (true, Reason::OrphanedAddress)
+    );
+    let message = orphan.message;
     let here = "no IP explains 203.0.113.78 on eni-n2: unassign it there";
     assert!(message.starts_with(here), "{message}");
     let far = ". no IP explains 203.0.113.77 on eni-far, on an instance that is no node of this cluster: another cluster \
                or program may use it. Do not unassign it before you know";
     assert!(message.contains(far), "{message}");
     assert!(
-        look(&mut sim).1.iter().any(|said| said.message == message),
+        look(&mut sim)
+            .1
+            .iter()
+            .any(|notice| notice.message == message),
         "the Event says the same"
     );
     // The instance becomes a node.
@@ -126,8 +135,8 @@ fn a_new_leader_reports_no_address_that_was_just_released() {
 /// True if the next status or an Event reports an orphaned address.
 fn orphaned(sim: &mut Sim) -> bool {
     let (steps, notices) = look(sim);
-    let said = |notice: &Notice| notice.reason == Reason::OrphanedAddress;
-    notices.iter().any(said)
+    let reports_orphan = |notice: &Notice| notice.reason == Reason::OrphanedAddress;
+    notices.iter().any(reports_orphan)
         || steps.iter().any(|step| match step {
             BlockStep::Status { status, .. } => status.conditions["OrphanedAddress"].status,
             _ => false,

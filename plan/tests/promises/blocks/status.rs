@@ -61,10 +61,10 @@ fn the_status_counts_reserved_attached_and_free_addresses() {
         ("OrphanedAddress", false, Reason::NoneSeen),
         ("BrakeEngaged", false, Reason::NoneSeen),
     ] {
-        let said = &status.conditions[kind];
-        assert_eq!((said.status, said.reason), (on, reason), "{kind}");
-        assert!(!said.message.is_empty(), "{kind}");
-        assert_eq!(said.generation, 1, "{kind}");
+        let condition = &status.conditions[kind];
+        assert_eq!((condition.status, condition.reason), (on, reason), "{kind}");
+        assert!(!condition.message.is_empty(), "{kind}");
+        assert_eq!(condition.generation, 1, "{kind}");
     }
     assert_eq!(look(&mut sim).1, [], "nothing of it is an Event");
 }
@@ -112,7 +112,7 @@ fn with_both_found() -> Sim {
     sim.wait(INTERVAL * 2);
     settle_block(&mut sim);
     let both = found(&mut sim);
-    assert!(both.iter().all(|said| said.status), "{both:?}");
+    assert!(both.iter().all(|condition| condition.status), "{both:?}");
     sim
 }
 
@@ -128,7 +128,7 @@ fn a_new_process_keeps_what_an_earlier_one_found() {
     let tags = interface.tags.clone();
     sim.ec2.interface_mut(&interface_of("n1")).tags = tags;
     next_inventory(&mut sim);
-    let after_one = found(&mut sim).map(|said| said.status);
+    let after_one = found(&mut sim).map(|condition| condition.status);
     assert_eq!(after_one, [true, false], "one is enough for an interface");
     sim.wait(Duration::from_secs(30));
     assert!(found(&mut sim)[0].status, "these two can be late");
@@ -145,7 +145,7 @@ fn what_was_found_for_an_earlier_spec_is_not_kept() {
     sim.change_block("block", |block| block.generation = 2);
     sim.restart(0);
     let after = found(&mut sim);
-    assert!(after.iter().all(|said| !said.status), "{after:?}");
+    assert!(after.iter().all(|condition| !condition.status), "{after:?}");
 }
 
 #[test]
@@ -175,9 +175,12 @@ fn an_interface_of_the_cni_is_reported_with_its_nodes() {
     let interface = sim.ec2.interface_mut(&interface_of("n2"));
     interface.tags.clear();
     sim.wait(INTERVAL);
-    let said = condition(&mut sim, "SharedWithCNI");
-    assert_eq!((said.status, said.reason), (true, Reason::SharedWithCNI));
-    assert!(said.message.contains("to pods: n2. Tag"), "{said:?}");
+    let shared = condition(&mut sim, "SharedWithCNI");
+    assert_eq!(
+        (shared.status, shared.reason),
+        (true, Reason::SharedWithCNI)
+    );
+    assert!(shared.message.contains("to pods: n2. Tag"), "{shared:?}");
     assert_eq!(look(&mut sim).1.len(), 1);
 }
 
@@ -199,8 +202,8 @@ fn a_subnet_without_interfaces_of_the_cni_has_no_shared_interface() {
     sim.wait(INTERVAL);
     assert!(condition(&mut sim, "SharedWithCNI").status);
     the_subnet_excludes_the_cni(&mut sim);
-    let said = condition(&mut sim, "SharedWithCNI");
-    assert_eq!((said.status, said.reason), (false, Reason::NoneSeen));
+    let shared = condition(&mut sim, "SharedWithCNI");
+    assert_eq!((shared.status, shared.reason), (false, Reason::NoneSeen));
 }
 
 /// The CNI ignores the tag of the first ENI, unless the subnet excludes the CNI.

@@ -46,8 +46,11 @@ fn an_unknown_subnet_is_reported_with_an_event() {
     subnet_failed(&mut sim, Outcome::SubnetNotFound);
     // For a subnet that does not exist, EC2 returns an empty list and no error.
     inventory_done(&mut sim);
-    let (said, notices) = ready(&mut sim);
-    assert_eq!((said.status, said.reason), (false, Reason::SubnetNotFound));
+    let (condition, notices) = ready(&mut sim);
+    assert_eq!(
+        (condition.status, condition.reason),
+        (false, Reason::SubnetNotFound)
+    );
     for part in [
         SUBNET,
         "AWS_REGION",
@@ -55,17 +58,20 @@ fn an_unknown_subnet_is_reported_with_an_event() {
         "delete the IPs of this block and the block",
         "takes the address from its pod",
     ] {
-        assert!(said.message.contains(part), "{said:?}");
+        assert!(condition.message.contains(part), "{condition:?}");
     }
     let events: Vec<_> = notices.iter().map(|notice| notice.reason).collect();
     assert_eq!(events, [Reason::SubnetNotFound], "{notices:?}");
     // The next answer of EC2 is lost: the condition does not change.
     subnet_failed(&mut sim, Outcome::Unknown);
-    assert_eq!(ready(&mut sim).0, said);
+    assert_eq!(ready(&mut sim).0, condition);
     // The subnet is new, and Describe did not show it before.
     subnet_is(&mut sim, "203.0.113.0/24");
-    let said = ready(&mut sim).0;
-    assert!(!said.status, "the empty list from before does not count");
+    let condition = ready(&mut sim).0;
+    assert!(
+        !condition.status,
+        "the empty list from before does not count"
+    );
     inventory_done(&mut sim);
     assert!(ready(&mut sim).0.status);
 }
@@ -76,22 +82,31 @@ fn a_block_with_denied_inventories_names_the_missing_permission() {
     sim.deliver(0);
     subnet_failed(&mut sim, Outcome::Denied);
     inventory_failed(&mut sim, Outcome::Denied);
-    let (said, notices) = ready(&mut sim);
-    assert_eq!((said.status, said.reason), (false, Reason::AccessDenied));
-    assert!(said.message.contains("ec2:DescribeSubnets"), "{said:?}");
+    let (condition, notices) = ready(&mut sim);
+    assert_eq!(
+        (condition.status, condition.reason),
+        (false, Reason::AccessDenied)
+    );
+    assert!(
+        condition.message.contains("ec2:DescribeSubnets"),
+        "{condition:?}"
+    );
     assert_eq!(notices.len(), 1, "{notices:?}");
     subnet_is(&mut sim, "203.0.113.0/24");
-    let (said, notices) = ready(&mut sim);
-    assert_eq!((said.status, said.reason), (false, Reason::AccessDenied));
+    let (condition, notices) = ready(&mut sim);
+    assert_eq!(
+        (condition.status, condition.reason),
+        (false, Reason::AccessDenied)
+    );
     assert!(
-        said.message.contains("ec2:DescribeNetworkInterfaces"),
-        "{said:?}"
+        condition.message.contains("ec2:DescribeNetworkInterfaces"),
+        "{condition:?}"
     );
     assert_eq!(notices.len(), 1, "{notices:?}");
     inventory_failed(&mut sim, Outcome::Throttled);
     assert_eq!(
         ready(&mut sim).0,
-        said,
+        condition,
         "still not permitted, as far as is known"
     );
     inventory_done(&mut sim);
@@ -104,10 +119,16 @@ fn credentials_that_ec2_does_not_accept_are_not_called_a_missing_permission() {
         let mut sim = Sim::new();
         sim.deliver(0);
         failed(&mut sim, Outcome::Unauthenticated);
-        let (said, notices) = ready(&mut sim);
-        assert_eq!((said.status, said.reason), (false, Reason::AccessDenied));
-        assert!(said.message.contains("accepts no credentials"), "{said:?}");
-        assert!(!said.message.contains("policy"), "{said:?}");
+        let (condition, notices) = ready(&mut sim);
+        assert_eq!(
+            (condition.status, condition.reason),
+            (false, Reason::AccessDenied)
+        );
+        assert!(
+            condition.message.contains("accepts no credentials"),
+            "{condition:?}"
+        );
+        assert!(!condition.message.contains("policy"), "{condition:?}");
         assert_eq!(notices.len(), 1);
     }
     // The credentials come back, and the permission is missing.
@@ -115,8 +136,8 @@ fn credentials_that_ec2_does_not_accept_are_not_called_a_missing_permission() {
     sim.deliver(0);
     inventory_failed(&mut sim, Outcome::Unauthenticated);
     inventory_failed(&mut sim, Outcome::Denied);
-    let said = ready(&mut sim).0;
-    assert!(said.message.contains("policy"), "{said:?}");
+    let condition = ready(&mut sim).0;
+    assert!(condition.message.contains("policy"), "{condition:?}");
 }
 
 #[test]
@@ -135,14 +156,17 @@ fn a_revoked_permission_makes_a_block_unready() {
 #[test]
 fn before_an_answer_of_ec2_a_block_waits_with_a_hint() {
     let mut sim = Sim::new();
-    let (said, notices) = ready(&mut sim);
-    assert_eq!((said.status, said.reason), (false, Reason::Waiting));
+    let (condition, notices) = ready(&mut sim);
+    assert_eq!(
+        (condition.status, condition.reason),
+        (false, Reason::Waiting)
+    );
     for part in [
         SUBNET,
         "ec2:DescribeSubnets",
         "ec2:DescribeNetworkInterfaces",
     ] {
-        assert!(said.message.contains(part), "{said:?}");
+        assert!(condition.message.contains(part), "{condition:?}");
     }
     assert_eq!(notices, []);
     // The CIDRs alone are not enough to reserve anything.

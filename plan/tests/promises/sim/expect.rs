@@ -11,9 +11,9 @@ use mooring_world::goal::AtRest;
 
 use super::{Counts, Sim};
 
-fn said(ip: &Ip, reason: Reason) -> bool {
+fn has_reason(ip: &Ip, reason: Reason) -> bool {
     let attached = ip.status.conditions.attached.as_ref();
-    attached.is_some_and(|said| said.reason == reason)
+    attached.is_some_and(|condition| condition.reason == reason)
 }
 
 impl Sim {
@@ -85,7 +85,7 @@ impl Sim {
         );
         let saying: Vec<_> = self.saying_attached(ip).map(|pod| &pod.uid).collect();
         assert_eq!(saying, [&holder.uid], "{}", story());
-        assert!(said(ip, Reason::Attached), "{}", story());
+        assert!(has_reason(ip, Reason::Attached), "{}", story());
     }
 
     /// The IP is reserved, on no ENI and without a holder, and no gate is `True`.
@@ -127,7 +127,7 @@ impl Sim {
     /// The condition `Attached` has this reason.
     pub fn expect_reason(&self, name: &str, reason: Reason) {
         assert!(
-            said(self.the_ip(name), reason),
+            has_reason(self.the_ip(name), reason),
             "not {reason:?}\n{}",
             self.story()
         );
@@ -135,7 +135,7 @@ impl Sim {
 
     /// The condition `Reserved` is `False` with this reason.
     pub fn expect_not_reserved(&self, name: &str, reason: Reason) {
-        let said = self
+        let reserved = self
             .the_ip(name)
             .status
             .conditions
@@ -143,8 +143,8 @@ impl Sim {
             .clone()
             .unwrap();
         assert!(
-            !said.status && said.reason == reason,
-            "{said:?}, not {reason:?}\n{}",
+            !reserved.status && reserved.reason == reason,
+            "{reserved:?}, not {reason:?}\n{}",
             self.story()
         );
     }

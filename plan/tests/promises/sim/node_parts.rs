@@ -16,20 +16,20 @@ impl Sim {
     ) {
         let status = self.the_ip("partner").status.clone();
         let claim = status.claim.unwrap();
-        let mut said = AddressReport {
+        let mut entry = AddressReport {
             address: status.address.unwrap(),
             pod: claim.uid,
             claim: claim.id,
             state: AddressState::Programmed,
             probe: None,
         };
-        change(&mut said);
+        change(&mut entry);
         let report = NodeReport {
             node: NodeName::from(node),
             version: version.to_owned(),
             boot: None,
             heartbeat: 1,
-            addresses: [(IpName::from("partner"), said)].into(),
+            addresses: [(IpName::from("partner"), entry)].into(),
         };
         self.kube.bump();
         self.kube.node_reports.insert(report.node.clone(), report);

@@ -26,7 +26,7 @@ struct ShownInventory {
 #[derive(Clone, Default)]
 pub struct Rules {
     /// The reasons of the notices on each object.
-    said: BTreeMap<String, BTreeSet<Reason>>,
+    reasons: BTreeMap<String, BTreeSet<Reason>>,
     notices: BTreeSet<Notice>,
     inventories: BTreeMap<usize, ShownInventory>,
     pub(super) reads: BTreeMap<(usize, PodKey), Instant>,
@@ -47,7 +47,7 @@ impl Rules {
                 Regarding::Block(name, _) => format!("block {name}"),
                 Regarding::Node(name, _) => format!("node {name}"),
             };
-            self.said.entry(on).or_default().insert(notice.reason);
+            self.reasons.entry(on).or_default().insert(notice.reason);
             self.notices.insert(notice.clone());
         }
     }
@@ -59,7 +59,9 @@ impl Rules {
     }
 
     pub fn reported(&self, on: &str, reason: Reason) -> bool {
-        self.said.get(on).is_some_and(|said| said.contains(&reason))
+        self.reasons
+            .get(on)
+            .is_some_and(|reasons| reasons.contains(&reason))
     }
 
     pub fn inventory(&mut self, controller: usize, begun: Instant, shows: Instant) {

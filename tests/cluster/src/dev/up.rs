@@ -30,14 +30,14 @@ fn revive(supervisor: u32) -> Result<(), String> {
     }
     let screen = Screen::new();
     let sentence = "processes that have ended are started again";
-    let said = run(screen.until(sentence, REVIVAL, || async {
+    let text = run(screen.until(sentence, REVIVAL, || async {
         match std::fs::read_to_string(&answer) {
             Ok(text) => Ok(Ok(text)),
             Err(_) if running() == Some(supervisor) => Err("no answer yet"),
             Err(_) => Ok(Err(format!("process {supervisor} ended: `make up` again"))),
         }
     }))??;
-    let revived: Revived = serde_json::from_str(&said).map_err(|error| error.to_string())?;
+    let revived: Revived = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let revived = revived?;
     for sentence in &revived {
         println!("{sentence}");
@@ -56,14 +56,14 @@ pub(crate) fn up() -> Result<(), String> {
         return revive(pid);
     }
     let folder = folder();
-    let said = |error: std::io::Error| format!("{}: {error}", folder.display());
-    std::fs::create_dir_all(&folder).map_err(said)?;
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    std::fs::create_dir_all(&folder).map_err(failed)?;
     // Files of a supervisor that was killed.
     let _ = std::fs::remove_file(environment_file());
     let log = folder.join("serve.log");
-    let output = File::create(&log).map_err(said)?;
-    let errors = output.try_clone().map_err(said)?;
-    let own = std::env::current_exe().map_err(said)?;
+    let output = File::create(&log).map_err(failed)?;
+    let errors = output.try_clone().map_err(failed)?;
+    let own = std::env::current_exe().map_err(failed)?;
     // A separate session, so that closing this terminal does not end it.
     let mut supervisor = Command::new("setsid")
         .arg(own)
@@ -75,7 +75,7 @@ pub(crate) fn up() -> Result<(), String> {
         .map_err(|error| {
             format!("starting the supervisor through setsid (of util-linux): {error}")
         })?;
-    std::fs::write(pid_file(), supervisor.id().to_string()).map_err(said)?;
+    std::fs::write(pid_file(), supervisor.id().to_string()).map_err(failed)?;
 
     let screen = Screen::new();
     let started = run(screen.until(

@@ -226,8 +226,8 @@ impl Cloud {
                 let result = inside.ec2.change(change);
                 let effective = before != inside.ec2;
                 let refused = result.as_ref().err().map(|error| error.code.to_string());
-                let said = refused.as_deref().unwrap_or("done");
-                let line = format!("cloud    executed {}: {said}", call.text);
+                let outcome = refused.as_deref().unwrap_or("done");
+                let line = format!("cloud    executed {}: {outcome}", call.text);
                 if let Some(entry) = call.entry.and_then(|entry| inside.calls.get_mut(entry)) {
                     entry.executed.push(Execution {
                         moment,
@@ -249,7 +249,7 @@ impl Cloud {
     }
 
     fn end(&self, call: &Incoming, answer: Answer, waiting: oneshot::Sender<Answer>) {
-        let said = match &answer {
+        let text = match &answer {
             Answer::Xml(status, body) => format!("{status} {:016x}", digest(body)),
             Answer::Broken => "broken".to_owned(),
         };
@@ -266,7 +266,7 @@ impl Cloud {
             ", and no client waits"
         };
         self.log
-            .say(format!("cloud    answered {}: {said}{received}", call.text));
+            .say(format!("cloud    answered {}: {text}{received}", call.text));
     }
 }
 

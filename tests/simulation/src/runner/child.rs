@@ -39,8 +39,8 @@ pub fn run(scenario: Scenario, seed: u64, traced: bool) -> Result<Child, String>
         command.arg("--trace");
     }
     let output = command.output().map_err(|error| error.to_string())?;
-    let said = String::from_utf8_lossy(&output.stdout);
-    let (first, trace) = said.split_once('\n').unwrap_or((&said, ""));
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let (first, trace) = stdout.split_once('\n').unwrap_or((&stdout, ""));
     let outcome = serde_json::from_str(first).map_err(|_| {
         let errors = String::from_utf8_lossy(&output.stderr);
         format!("its process ended with {}: {first}{errors}", output.status)

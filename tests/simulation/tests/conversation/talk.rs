@@ -132,8 +132,8 @@ impl Talk {
         // More events may have arrived at the same time.
         events.truncate(count.unwrap_or(usize::MAX));
         for event in &events {
-            let said = format!("WATCH {path}");
-            self.lines.push(Line::new(&said, code, event.clone()));
+            let watch = format!("WATCH {path}");
+            self.lines.push(Line::new(&watch, code, event.clone()));
         }
         events
     }
@@ -143,7 +143,7 @@ impl Talk {
         self.record(method, path, request).await
     }
 
-    async fn record(&mut self, said: &str, path: &str, request: Request<Body>) -> Value {
+    async fn record(&mut self, method: &str, path: &str, request: Request<Body>) -> Value {
         let answer = async {
             let response = self.client.send(request).await.unwrap();
             let code = response.status().as_u16();
@@ -154,9 +154,9 @@ impl Talk {
         };
         let answer = tokio::time::timeout(LIMIT, answer).await;
         let (code, body): (u16, Value) =
-            answer.unwrap_or_else(|_| panic!("{said} {path} is not answered"));
+            answer.unwrap_or_else(|_| panic!("{method} {path} is not answered"));
         self.lines
-            .push(Line::new(&format!("{said} {path}"), code, body.clone()));
+            .push(Line::new(&format!("{method} {path}"), code, body.clone()));
         body
     }
 }

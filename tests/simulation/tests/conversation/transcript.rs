@@ -6,26 +6,30 @@ use serde_json::{Map, Value};
 
 /// An answer, or an event of a watch.
 pub struct Line {
-    said: String,
+    request: String,
     code: u16,
     body: Value,
 }
 
 impl Line {
-    pub fn new(said: &str, code: u16, body: Value) -> Self {
+    pub fn new(request: &str, code: u16, body: Value) -> Self {
         // Versions in a query are different for each server.
-        let said = said
+        let request = request
             .split_inclusive(['?', '&', ' '])
             .filter(|part| !part.starts_with("resourceVersion=") && !part.starts_with("continue="))
             .collect();
-        Self { said, code, body }
+        Self {
+            request,
+            code,
+            body,
+        }
     }
 
     fn object(&self) -> &Value {
         let event = self
             .body
             .get("object")
-            .filter(|_| self.said.starts_with("WATCH"));
+            .filter(|_| self.request.starts_with("WATCH"));
         event.unwrap_or(&self.body)
     }
 }
@@ -42,7 +46,7 @@ pub fn written(lines: &[Line]) -> Vec<String> {
         .map(|line| {
             let mut body = line.body.clone();
             names.plain(&mut body, "");
-            format!("{} -> {} {body}", line.said, line.code)
+            format!("{} -> {} {body}", line.request, line.code)
         })
         .collect()
 }
