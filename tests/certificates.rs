@@ -67,8 +67,8 @@ struct Webhook {
 
 impl Webhook {
     fn start(mount: &Mount) -> Self {
-        let (tell, notices) = unbounded_channel();
-        let notice = move |notice| tell.send(notice).unwrap();
+        let (sender, notices) = unbounded_channel();
+        let notice = move |notice| sender.send(notice).unwrap();
         let serving = Serving::new().unwrap();
         let watch = serving.files(mount.path.clone(), INTERVAL, notice);
         let config = Arc::clone(&serving.config);

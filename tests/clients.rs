@@ -55,17 +55,17 @@ impl Webhook {
         std::fs::write(&file, clients.certificate()).unwrap();
         let names = names.iter().copied().map(str::to_owned).collect();
         let serving = Serving::to_clients_of(file, names).unwrap();
-        let (tell, mut notices) = unbounded_channel();
-        let told = tell.clone();
-        let told = move |notice| told.send(notice).unwrap();
-        tokio::spawn(serving.files(folder.clone(), INTERVAL, told));
+        let (sender, mut notices) = unbounded_channel();
+        let files = sender.clone();
+        let notify = move |notice| files.send(notice).unwrap();
+        tokio::spawn(serving.files(folder.clone(), INTERVAL, notify));
         let notice = notices.recv().await.unwrap();
         assert!(
             matches!(notice, CertificateNotice::Loaded { .. }),
             "{notice:?}"
         );
-        let told = move |notice| tell.send(notice).unwrap();
-        tokio::spawn(serving.clients(INTERVAL, told));
+        let notify = move |notice| sender.send(notice).unwrap();
+        tokio::spawn(serving.clients(INTERVAL, notify));
         Self {
             folder,
             authority,

@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused() {
+    fn an_unreadable_target_is_refused() {
         for target in [
             "",
             "198.51.100.7",

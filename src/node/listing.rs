@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_read_is_named() {
+    fn an_unreadable_rule_is_named() {
         assert!(matches!(Table::parse("no"), Err(ListingError::Json(_))));
         assert!(Table::parse(r#"{"nftables":[{"rule":{"chain":"leave"}}]}"#).is_err());
         let foreign = Table::parse(r#"{"nftables":[{"counter":{"name":"c"}}]}"#).unwrap();

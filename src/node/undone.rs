@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_made_because_of_a_refused_change_is_not_undone() {
+    fn a_change_that_a_refused_one_prevents_is_not_undone() {
         let needed = [update(), Change::UpdateTable(json!([])), rule(1)];
         let seen = reported(&needed, &[refused(update())]);
         assert_eq!(seen, [rule(1)]);

@@ -225,7 +225,7 @@ fn with_additions(mut pod: Value, asked: &Value, ip: &str, uid: &str, block: &st
     pod
 }
 
-fn how_many() -> usize {
+fn count_of_pods() -> usize {
     let asked = std::env::var("MOORING_PODS").ok();
     asked.and_then(|count| count.parse().ok()).unwrap_or(PODS)
 }
@@ -236,12 +236,12 @@ async fn a_pod_of_any_kind_is_accepted_and_keeps_its_fields(scene: &Scene) {
     let object = scene.get("IP", &ip.name).await.expect("the IP is there");
     let uid = object["metadata"]["uid"].as_str().unwrap();
     // With the default number the pods are the same in each run. Another number uses a random seed.
-    let mut runner = if how_many() == PODS {
+    let mut runner = if count_of_pods() == PODS {
         TestRunner::deterministic()
     } else {
         TestRunner::default()
     };
-    for _ in 0..how_many() {
+    for _ in 0..count_of_pods() {
         let fields = random_fields().new_tree(&mut runner).unwrap().current();
         let asking = scene.pod_asking("web", &ip.name, &fields);
         let unannotated = merged(
@@ -255,6 +255,6 @@ async fn a_pod_of_any_kind_is_accepted_and_keeps_its_fields(scene: &Scene) {
     }
     println!(
         "verified: {} pods of any kind are accepted with what they were given, and nothing else in them differs",
-        how_many()
+        count_of_pods()
     );
 }

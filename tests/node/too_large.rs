@@ -8,8 +8,8 @@ use mooring_cluster::network::{Backend, PARTNER, World, X, eventually};
 /// Larger than the MTU that a link gets below.
 const LARGE: [u8; 1300] = [7; 1300];
 
-/// The partner and the pod are told when a packet is too large for the next link. What the partner is told comes from
-/// the address, by the ENI.
+/// The partner and the pod get a notice when a packet is too large for the next link. The notice to the partner comes
+/// from the address, by the ENI.
 pub fn the_sender_of_a_packet_that_is_too_large_gets_the_size_that_fits(backend: Backend) {
     let world = World::new(backend);
     let (node, objects) = one_pod(&world);
@@ -19,28 +19,28 @@ pub fn the_sender_of_a_packet_that_is_too_large_gets_the_size_that_fits(backend:
     for name in ["partner", "client"] {
         world.nft(
             name,
-            "table ip told { set by { type ipv4_addr; flags dynamic; size 10; }
+            "table ip notices { set by { type ipv4_addr; flags dynamic; size 10; }
                chain in { type filter hook prerouting priority -10;
                  icmp type destination-unreachable icmp code 4 add @by { ip saddr }
                }
              }",
         );
     }
-    let told = |name: &str, by: &str| {
+    let expect_notice = |name: &str, by: &str| {
         let evidence = || node.run("nft list table ip mooring; conntrack -L 2>&1; ip rule");
-        eventually("the sender is told", evidence, || {
+        eventually("the sender gets a notice", evidence, || {
             world
-                .elements(name, "ip told by")
+                .elements(name, "ip notices by")
                 .contains(by)
                 .then_some(())
         });
     };
     node.run("ip link set eniclient mtu 1200");
     send_large(&world, "partner", X);
-    told("partner", X);
+    expect_notice("partner", X);
     node.run("ip link set eniclient mtu 1500; ip link set eth1 mtu 1200");
     send_large(&world, "client", PARTNER);
-    told("client", &node.primary());
+    expect_notice("client", &node.primary());
     world.expect_sources(&[X]);
     assert!(node.reconcile(&objects).changes.is_empty());
 }

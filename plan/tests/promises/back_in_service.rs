@@ -46,7 +46,7 @@ fn a_node_is_put_back_although_its_block_no_longer_asks_for_fast_failover() {
 }
 
 #[test]
-fn that_an_instance_ran_before_its_node_was_back_puts_no_node_back() {
+fn a_read_of_the_instance_before_its_node_was_back_puts_no_node_back() {
     let mut sim = out_of_service(InstanceState::Stopped);
     sim.now = sim.now.plus(MOMENT);
     let begun = sim.now;

@@ -262,7 +262,7 @@ fn an_ip_is_counted_in_its_own_block_alone() {
 }
 
 #[test]
-fn what_ec2_throttles_is_not_called_before_there_is_a_token() {
+fn a_throttled_action_is_not_called_before_there_is_a_token() {
     let mut world = at_rest();
     world.inventories.clear();
     throttled(

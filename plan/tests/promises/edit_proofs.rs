@@ -95,7 +95,7 @@ fn an_address_that_one_look_shows_on_a_foreign_interface_is_given_up_at_once() {
 }
 
 #[test]
-fn what_was_taken_off_and_cleared_is_not_taken_off_by_the_next_process() {
+fn a_detached_and_cleared_address_is_not_detached_again_after_a_restart() {
     let mut sim = Sim::attached(&["n1"]);
     sim.delete_pod("a");
     sim.deliver(0);

@@ -78,7 +78,7 @@ fn a_claim_that_is_not_confirmed_still_takes_a_slot() {
 }
 
 #[test]
-fn what_node_parts_have_reported_still_counts() {
+fn reports_of_node_parts_still_count() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.change_block("block", |block| {
         block.spec.as_mut().unwrap().data_path = DataPath::NodePart;

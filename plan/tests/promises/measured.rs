@@ -37,7 +37,7 @@ fn leads(world: &mut Paced, leads: bool) {
 }
 
 #[test]
-fn that_all_is_listed_is_reported_once() {
+fn the_end_of_the_first_lists_is_reported_once() {
     let mut world = Paced::attached_once();
     leads(&mut world, false);
     leads(&mut world, true);

@@ -84,7 +84,7 @@ fn an_outcome_of_the_probe_is_reported_together_with_the_condition() {
 }
 
 #[test]
-fn what_is_verified_is_so_for_each_generation_of_the_ip() {
+fn the_verified_condition_has_the_current_generation() {
     let mut sim = programmed();
     observes(&mut sim, "203.0.113.10");
     sim.settle();
@@ -141,19 +141,19 @@ fn a_heartbeat_concerns_ips_only_if_the_node_part_was_away_or_is_another() {
     let one = Affected::One(IpName::from("partner"));
     let facts = sim.controllers[0].facts_mut();
     let mut now = sim.now;
-    let mut tell = |report: &NodeReport, later: u64| {
+    let mut send = |report: &NodeReport, later: u64| {
         now = now.plus(Duration::from_secs(later));
         facts.apply(Fact::NodeReport(report.clone()), now, now)
     };
-    assert_eq!(tell(&report, 1), one);
+    assert_eq!(send(&report, 1), one);
     report.heartbeat = 20;
-    assert_eq!(tell(&report, 29), Affected::Nothing);
+    assert_eq!(send(&report, 29), Affected::Nothing);
     report.heartbeat = 30;
-    assert_eq!(tell(&report, 30), one);
+    assert_eq!(send(&report, 30), one);
     report.heartbeat = 40;
-    assert_eq!(tell(&report, 10), Affected::Nothing);
+    assert_eq!(send(&report, 10), Affected::Nothing);
     report.version = "2".to_owned();
-    assert_eq!(tell(&report, 10), one);
+    assert_eq!(send(&report, 10), one);
     report.boot = BootId::parse("1b4e28ba-2fa1-11d2-883f-0016d3cca427");
-    assert_eq!(tell(&report, 10), one);
+    assert_eq!(send(&report, 10), one);
 }

@@ -28,7 +28,7 @@ fn throttling_is_reported_at_once_as_an_event_and_not_yet_as_a_condition() {
 
 /// EC2 denies the call of this IP and serves the others, and their success shows that before the next inventory.
 #[test]
-fn what_ec2_denies_to_one_ip_alone_is_given_back_at_once() {
+fn a_rollout_that_ec2_denies_to_one_ip_alone_is_undone_at_once() {
     let mut sim = Sim::attached_by_deployment(&["n1", "n2"]);
     sim.ip("other", "203.0.113.20");
     sim.pod("b").on("n1").asks("other");
@@ -53,7 +53,7 @@ fn what_ec2_denies_to_one_ip_alone_is_given_back_at_once() {
 }
 
 #[test]
-fn what_ec2_denies_to_an_ip_itself_is_a_condition_at_once() {
+fn a_call_that_ec2_denies_to_the_ip_is_a_condition_at_once() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.ec2.default_fault = Some(|_| Fault::Denied);
     sim.pod("a").on("n1");
@@ -62,7 +62,7 @@ fn what_ec2_denies_to_an_ip_itself_is_a_condition_at_once() {
 }
 
 #[test]
-fn what_ec2_denies_to_others_alone_is_a_condition_once_it_lasts() {
+fn calls_that_ec2_denies_to_other_ips_are_a_condition_after_some_time() {
     let others = ["b1", "b2", "b3", "b4", "b5"];
     let mut sim = Sim::reserved(&["n1", "n2"]);
     for (number, other) in others.iter().enumerate() {

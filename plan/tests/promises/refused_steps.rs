@@ -15,7 +15,7 @@ use crate::sim::{Fault, Sim, status_write};
 type Refusal = (fn(&Write) -> bool, &'static str);
 
 #[test]
-fn what_the_first_reservation_needs_is_reported_on_the_ip_and_on_the_pod() {
+fn a_refused_write_before_the_first_reservation_is_reported_on_the_ip_and_on_the_pod() {
     let refusals: [Refusal; 2] = [
         (
             |write| matches!(write, Write::AddFinalizer { .. }),
@@ -147,7 +147,7 @@ fn an_address_that_came_back_and_cannot_be_unassigned_says_why() {
 }
 
 #[test]
-fn what_was_refused_for_a_pod_is_forgotten_with_it() {
+fn a_refused_write_for_a_pod_is_forgotten_with_the_pod() {
     let mut sim = Sim::attached(&["n1"]);
     sim.forbids = |write| matches!(write, Write::Gate(gate) if gate.pod.name == "b");
     sim.pod("b").on("n1");
@@ -160,7 +160,7 @@ fn what_was_refused_for_a_pod_is_forgotten_with_it() {
 }
 
 #[test]
-fn what_is_not_needed_any_more_is_forgotten() {
+fn a_refused_write_that_is_no_longer_needed_is_forgotten() {
     let mut sim = Sim::reserved(&["n1"]);
     sim.forbids = |write| matches!(write, Write::Reserve { .. });
     sim.edit("partner", NEW);

@@ -131,7 +131,7 @@ fn an_annotation_that_was_used_is_not_reported_by_the_next_process() {
 }
 
 #[test]
-fn what_is_reported_is_of_the_annotation_that_was_removed() {
+fn the_report_is_about_the_removed_annotation() {
     let mut world = attached();
     world.take_from(0, &interface(1));
     world.run(Duration::from_millis(1));

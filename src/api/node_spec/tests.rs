@@ -54,7 +54,7 @@ fn without_internal_networks_a_route_within_the_default_is_refused_where_it_is_n
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused() {
+fn an_impossible_spec_is_refused() {
     for (to, via) in [
         ("198.51.100.1/24", None),
         ("2001:db8::/32", None),

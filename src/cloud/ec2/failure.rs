@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ec2_said_stands_once_on_a_line_of_the_log() {
+    fn the_message_of_ec2_is_once_in_a_log_line() {
         let sentence = "Request limit exceeded.";
         let error = refused(503, Some("RequestLimitExceeded"), Some(sentence));
         let line = crate::telemetry::chain(&error);

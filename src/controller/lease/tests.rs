@@ -57,7 +57,7 @@ fn spec(holder: Option<&str>, acquired: bool) -> Spec {
 }
 
 #[test]
-fn what_is_written_is_what_is_read() {
+fn a_written_lease_is_read_again() {
     let mut lease = written(&spec(Some("a"), true), None);
     assert_eq!(lease.metadata.name.as_deref(), Some(NAME));
     lease.metadata.resource_version = Some("7".to_owned());

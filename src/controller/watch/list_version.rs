@@ -28,7 +28,7 @@ pub(in crate::controller) enum Restorations {
 
 /// The version of the list of one kind, and the receivers of a change.
 pub(super) struct ListVersion {
-    shown: WatchedKind,
+    watched: WatchedKind,
     facts: mpsc::Sender<Fact>,
     /// Notified when the watch has to be restarted.
     set_back: Arc<Notify>,
@@ -41,13 +41,13 @@ struct Closed;
 
 impl ListVersion {
     pub(super) fn new(
-        shown: WatchedKind,
+        watched: WatchedKind,
         facts: mpsc::Sender<Fact>,
         set_back: Arc<Notify>,
         metrics: Metrics,
     ) -> Self {
         Self {
-            shown,
+            watched,
             facts,
             set_back,
             metrics,
@@ -82,8 +82,8 @@ impl ListVersion {
     }
 
     async fn ask(&mut self) -> Result<(), Closed> {
-        let WatchedKind { kind, selector, .. } = self.shown;
-        let version = match list_version(&self.shown.api(), kind, selector).await {
+        let WatchedKind { kind, selector, .. } = self.watched;
+        let version = match list_version(&self.watched.api(), kind, selector).await {
             Ok(version) => version,
             Err(error) => {
                 let failure = Failure::from(error);
@@ -104,7 +104,7 @@ impl ListVersion {
     /// Reports a restoration. The watch receives nothing until the version from which it continues is reached again,
     /// which may take hours (R7.5), so it is restarted.
     async fn report(&self) -> Result<(), Closed> {
-        let kind = self.shown.kind;
+        let kind = self.watched.kind;
         tracing::warn!(?kind, "the API server was restored from a backup");
         // The fact decides how the new list is read, so it is sent first.
         let sent = self.facts.send(Fact::Restored(kind)).await;

@@ -38,11 +38,11 @@ pub(super) fn spawn(
     metrics: &Metrics,
 ) {
     for kind in Kind::ALL {
-        let shown = WatchedKind::of(kind, apis);
+        let watched = WatchedKind::of(kind, apis);
         let relisted = Arc::new(Notify::new());
         let set_back = Arc::new(Notify::new());
         let version = ListVersion::new(
-            shown.clone(),
+            watched.clone(),
             facts.clone(),
             Arc::clone(&set_back),
             metrics.clone(),
@@ -53,7 +53,7 @@ pub(super) fn spawn(
             "the version of a list"
         });
         let watching = watch(
-            shown,
+            watched,
             observer.cloned(),
             facts.clone(),
             relisted,
@@ -68,22 +68,22 @@ pub(super) fn spawn(
 }
 
 async fn watch(
-    shown: WatchedKind,
+    watched: WatchedKind,
     observer: Option<Observer>,
     facts: mpsc::Sender<Fact>,
     relisted: Arc<Notify>,
     set_back: Arc<Notify>,
     metrics: Metrics,
 ) {
-    let mut events = shown.events();
+    let mut events = watched.events();
     let mut known = RelistDiff::default();
     let mut synced = false;
     loop {
         let next = tokio::select! {
             biased;
             () = set_back.notified() => {
-                shown.reset_versions();
-                events = shown.events();
+                watched.reset_versions();
+                events = watched.events();
                 continue;
             }
             next = events.try_next() => next,
@@ -93,21 +93,21 @@ async fn watch(
             Ok(None) => return,
             Err(error) => {
                 metrics.reconcile_error("Watch");
-                tracing::warn!(kind = ?shown.kind, error = chain(&error), "a watch was interrupted");
+                tracing::warn!(kind = ?watched.kind, error = chain(&error), "a watch was interrupted");
                 continue;
             }
         };
         if let Some(observer) = &observer {
-            observer(shown.kind, &event);
+            observer(watched.kind, &event);
         }
         let mut changes = Vec::new();
         match event {
             Event::Init => known.begin(),
             Event::Apply(object) | Event::InitApply(object) => {
-                if let Some(key) = shown.key(&object) {
+                if let Some(key) = watched.key(&object) {
                     known.see(key);
                 }
-                match shown.read(&object) {
+                match watched.read(&object) {
                     Ok(fact) => changes.push(fact),
                     // Keep what is known: an object that cannot be read is not gone.
                     Err(error) => {
@@ -116,20 +116,20 @@ async fn watch(
                             error = chain(&error),
                             "an object cannot be read and is left alone"
                         );
-                        changes.extend(shown.unreadable(&object, &error));
+                        changes.extend(watched.unreadable(&object, &error));
                     }
                 }
             }
             Event::Delete(object) => {
-                if let Some(key) = shown.key(&object) {
-                    changes.extend(shown.deleted(&key));
+                if let Some(key) = watched.key(&object) {
+                    changes.extend(watched.deleted(&key));
                     known.forget(&key);
                 }
             }
             Event::InitDone => {
-                changes.extend(known.done().iter().filter_map(|key| shown.vanished(key)));
+                changes.extend(known.done().iter().filter_map(|key| watched.vanished(key)));
                 if !std::mem::replace(&mut synced, true) {
-                    changes.push(Fact::Synced(shown.kind));
+                    changes.push(Fact::Synced(watched.kind));
                 }
                 relisted.notify_one();
             }

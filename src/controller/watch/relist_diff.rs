@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_complete_list_leaves_out_is_gone() {
+    fn an_object_that_a_complete_list_does_not_contain_is_gone() {
         let mut known = RelistDiff::default();
         assert!(list(&mut known, &["a", "b"]).is_empty());
         known.see("c".to_owned());

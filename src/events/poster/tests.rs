@@ -123,7 +123,7 @@ async fn a_repeated_event_that_was_deleted_is_created_again() {
 }
 
 #[tokio::test]
-async fn what_is_remembered_ends_after_six_minutes_and_is_a_number_each() {
+async fn a_posted_event_is_remembered_as_a_number_for_six_minutes() {
     let mut pod = Pod::new();
     for second in 0..100 {
         pod.post(second, "Attached", &second.to_string()).await;

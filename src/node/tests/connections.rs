@@ -106,7 +106,7 @@ fn interfaces_keep_their_slots_when_another_program_deletes_the_table() {
 }
 
 #[test]
-fn what_a_program_of_the_node_sent_from_another_address_is_forgotten() {
+fn a_connection_of_the_node_with_another_source_is_forgotten() {
     let primary = Ipv4Addr::new(10, 77, 0, 10);
     let mut kernel = kernel();
     let host = with(objects(), 1, 1, true);

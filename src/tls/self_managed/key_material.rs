@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn written_key_material_is_read_again() {
         for next in [None, Some(pair())] {
             let kept = KeyMaterial { pair: pair(), next };
             assert!(KeyMaterial::read(&kept.data()).unwrap() == kept);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_key_does_not_quote_it() {
+    fn an_error_about_a_key_does_not_quote_it() {
         let whole = pair();
         let text = String::from_utf8(whole.bytes().1.to_vec()).unwrap();
         let secret = text.lines().nth(1).unwrap();

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_another_has_written_is_not_overwritten() {
+    async fn a_write_names_the_version_that_was_read() {
         let (method, secret) = written(Some("7")).await;
         let version = &secret["metadata"]["resourceVersion"];
         assert_eq!((method, version), (Method::PUT, &json!("7")));

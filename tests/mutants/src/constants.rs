@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_constant_calls_is_needed_and_what_that_calls() {
+    fn functions_that_a_constant_calls_are_needed() {
         let file = syn::parse_file(
             "const A: u8 = double(2);
              const fn double(n: u8) -> u8 { add(n, n) }

@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compiled_for_tests_does_not_change() {
+    fn code_for_tests_is_not_mutated() {
         assert!(names("#[cfg(test)] mod tests { fn f() -> bool { a == b } }").is_empty());
         assert!(names("#[test] fn f() { g() }").is_empty());
     }

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_compile_leaves_nothing_behind() {
+    fn a_mutant_that_does_not_compile_leaves_no_change() {
         let source = "fn f(a: u8) -> u8 { a << 1 }";
         assert_eq!(rewritten(source, &[1, 2, 3]).text, source);
     }

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn what_holds_values_is_empty_or_holds_one() {
+    fn a_container_is_empty_or_has_one_value() {
         assert_eq!(
             values("-> Option<bool>"),
             ["None", "Some(true)", "Some(false)"]

@@ -140,7 +140,7 @@ fn a_new_process_keeps_what_an_earlier_one_found() {
 }
 
 #[test]
-fn what_was_found_for_an_earlier_spec_is_not_kept() {
+fn findings_for_an_earlier_spec_are_not_kept() {
     let mut sim = with_both_found();
     sim.change_block("block", |block| block.generation = 2);
     sim.restart(0);

@@ -39,10 +39,10 @@ impl Followed {
             (200, list)
         });
         let (facts, reported) = mpsc::channel(16);
-        let shown = WatchedKind::of(Kind::Ip, &Apis::new(client));
+        let watched = WatchedKind::of(Kind::Ip, &Apis::new(client));
         let set_back = Arc::new(Notify::new());
         Self {
-            version: ListVersion::new(shown, facts, Arc::clone(&set_back), Metrics::new()),
+            version: ListVersion::new(watched, facts, Arc::clone(&set_back), Metrics::new()),
             revision: Revision::default(),
             now,
             reported,

@@ -77,7 +77,7 @@ fn frequent_requests_do_not_stop_the_refill() {
 }
 
 #[test]
-fn that_can_be_emptied_and_refills_from_there() {
+fn an_emptied_bucket_refills_from_zero() {
     let mut buckets = TokenBuckets::default();
     let (bucket, second) = (
         narrowed(Action::AssignPrivateIpAddresses),

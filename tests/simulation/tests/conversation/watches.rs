@@ -124,14 +124,14 @@ fn a_watch_ends_at_its_timeout_after_a_bookmark() {
         talk.watch_to_the_end(&format!("{since}&timeoutSeconds=1"))
             .await;
         // The bookmark is sent within the last 2 s, which can be too short on a busy machine.
-        let told = format!("{since}&timeoutSeconds=8&allowWatchBookmarks=true");
+        let query = format!("{since}&timeoutSeconds=8&allowWatchBookmarks=true");
         for _ in 0..10 {
-            let events = talk.watch_to_the_end(&told).await;
+            let events = talk.watch_to_the_end(&query).await;
             let bookmarks = events.iter().filter(|event| event["type"] == "BOOKMARK");
             match bookmarks.count() {
                 0 => talk.forget(events.len()),
                 // A bookmark is sent in each of the two seconds. One is enough.
-                told => return talk.forget(told - 1),
+                count => return talk.forget(count - 1),
             }
         }
         panic!("no bookmark comes");
