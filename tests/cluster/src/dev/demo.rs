@@ -24,10 +24,12 @@ const SELECTOR: &str = "app=sms-gateway";
 const GRACE: Duration = Duration::from_secs(10);
 const FAILOVER: Duration = Duration::from_secs(3);
 const LIMIT: Duration = Duration::from_secs(30);
+/// The number of calls of `Screen::step`.
+const STEPS: u32 = 6;
 
 /// Runs the demo. `packets` says whether a network for the packets of pods is possible, or why not.
 pub(crate) async fn demo(packets: Result<(), String>) -> Result<(), String> {
-    let mut screen = Screen::new();
+    let mut screen = Screen::with_steps(STEPS);
     screen.say(
         "A real Kubernetes control plane on this machine; nodes and containers are simulated by KWOK,\n\
          EC2 by an emulator with EC2's rules. Everything ends with this program.",

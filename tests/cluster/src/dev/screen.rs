@@ -14,15 +14,21 @@ const SIGN: Duration = Duration::from_secs(5);
 pub(crate) struct Screen {
     begin: Instant,
     terminal: bool,
-    steps: u32,
+    /// The number of the last step, and of all steps.
+    steps: (u32, u32),
 }
 
 impl Screen {
     pub(crate) fn new() -> Self {
+        Self::with_steps(0)
+    }
+
+    /// A screen that shows this number of steps.
+    pub(crate) fn with_steps(count: u32) -> Self {
         Self {
             begin: Instant::now(),
             terminal: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
-            steps: 0,
+            steps: (0, count),
         }
     }
 
@@ -36,12 +42,11 @@ impl Screen {
 
     /// Starts the next step.
     pub(crate) fn step(&mut self, title: &str) {
-        self.steps += 1;
+        self.steps.0 += 1;
+        let (number, count) = self.steps;
         let at = self.begin.elapsed().as_secs();
-        println!(
-            "\n{}",
-            self.styled("1;36", &format!("{}. {title}  [{at} s]", self.steps))
-        );
+        let line = format!("{number} of {count}. {title}  [{at} s]");
+        println!("\n{}", self.styled("1;36", &line));
     }
 
     /// Shows a note.
