@@ -40,10 +40,10 @@ fn a_cidr_is_refused_with_what_to_write_instead() {
 
 #[test]
 fn an_address_is_refused_with_what_it_is() {
-    let says = |text| parse_address(text).unwrap_err().to_string();
-    assert!(says("2001:db8::1").contains("is IPv6, which is not supported yet"));
-    assert!(says("203.0.113.07").contains("is not an IPv4 address"));
-    assert!(says("203.0.113.7/32").contains("is not an IPv4 address"));
+    let error = |text| parse_address(text).unwrap_err().to_string();
+    assert!(error("2001:db8::1").contains("is IPv6, which is not supported yet"));
+    assert!(error("203.0.113.07").contains("is not an IPv4 address"));
+    assert!(error("203.0.113.7/32").contains("is not an IPv4 address"));
     assert_eq!(
         parse_address("203.0.113.7").unwrap(),
         Address::v4([203, 0, 113, 7])

@@ -22,7 +22,7 @@ fn with(mut spec: Value, field: &str, value: Value) -> Value {
     spec
 }
 
-fn says(object: &Value, old: Option<&Value>) -> Vec<String> {
+fn errors(object: &Value, old: Option<&Value>) -> Vec<String> {
     let schema = schema(object["kind"].as_str().unwrap());
     let errors = Validator::new().validate(&schema, object, old);
     errors
@@ -32,14 +32,14 @@ fn says(object: &Value, old: Option<&Value>) -> Vec<String> {
 }
 
 fn accepts(object: &Value) {
-    assert_eq!(says(object, None), Vec::<String>::new(), "{object}");
+    assert_eq!(errors(object, None), Vec::<String>::new(), "{object}");
 }
 
 fn rejects(object: &Value, sentence_part: &str) {
-    let says = says(object, None);
+    let errors = errors(object, None);
     assert!(
-        says.iter().any(|s| s.contains(sentence_part)),
-        "{object}: {says:?}"
+        errors.iter().any(|s| s.contains(sentence_part)),
+        "{object}: {errors:?}"
     );
 }
 
@@ -137,11 +137,11 @@ fn the_subnet_is_well_formed_and_immutable() {
         &with(good_block(), "subnetID", json!("subnet-0123456789abcdef1")),
     );
     assert!(
-        says(&new, Some(&old))
+        errors(&new, Some(&old))
             .iter()
             .any(|s| s.contains("cannot be changed"))
     );
-    assert!(says(&old, Some(&old)).is_empty());
+    assert!(errors(&old, Some(&old)).is_empty());
 }
 
 #[test]

@@ -153,7 +153,7 @@ pub fn scenes() -> Vec<Trial> {
              test closed::nft     ... FAILED\n",
         )
     };
-    let says = move |test: &'static str, word: &'static str| {
+    let expect = move |test: &'static str, word: &'static str| {
         let result = shown(test, &run(), Some(&log()));
         match result {
             Ok(()) if word.is_empty() => Ok(()),
@@ -186,33 +186,37 @@ pub fn scenes() -> Vec<Trial> {
         of(
             "a_test_that_ran_passes",
             Box::new(move || {
-                says("e2e::a::b", "")
-                    .and_then(|()| says(drift, ""))
-                    .and_then(|()| says("node::damages", ""))
+                expect("e2e::a::b", "")
+                    .and_then(|()| expect(drift, ""))
+                    .and_then(|()| expect("node::damages", ""))
             }),
         ),
         of(
             "a_test_that_does_not_exist_is_found",
             Box::new(move || {
-                says("e2e::a::c", "not exist")
-                    .and_then(|()| says("plan/tests/promises/drift.rs::no_such_test", "not exist"))
-                    .and_then(|()| says("plan/tests/promises/no_such_file.rs::any", "no_such_file"))
+                expect("e2e::a::c", "not exist")
+                    .and_then(|()| {
+                        expect("plan/tests/promises/drift.rs::no_such_test", "not exist")
+                    })
+                    .and_then(|()| {
+                        expect("plan/tests/promises/no_such_file.rs::any", "no_such_file")
+                    })
             }),
         ),
         of(
             "a_test_that_did_not_run_is_found",
             Box::new(move || {
-                says(absent, "did not run")
-                    .and_then(|()| says("node::absent", "did not run"))
-                    .and_then(|()| says("node::closed", "FAILED"))
+                expect(absent, "did not run")
+                    .and_then(|()| expect("node::absent", "did not run"))
+                    .and_then(|()| expect("node::closed", "FAILED"))
             }),
         ),
         of(
             "an_ignored_or_repeated_test_is_found",
             Box::new(move || {
-                says("e2e::a::left_out", "ignored")
-                    .and_then(|()| says(ignored, "ignored"))
-                    .and_then(|()| says(repeated, "2 times"))
+                expect("e2e::a::left_out", "ignored")
+                    .and_then(|()| expect(ignored, "ignored"))
+                    .and_then(|()| expect(repeated, "2 times"))
             }),
         ),
     ]

@@ -82,7 +82,7 @@ async fn succeeded(scene: &Scene, behind: &Behind) -> String {
 }
 
 /// The log of Mooring since this position.
-fn said_since(mooring: &Mooring, mark: usize) -> String {
+fn log_since(mooring: &Mooring, mark: usize) -> String {
     mooring.log().split_off(mark)
 }
 
@@ -99,7 +99,7 @@ async fn a_half_open_watch_is_detected_and_the_holder_is_read_before_a_detach(sc
                 &format!("the silent watch of {kind} is given up"),
                 NOTICED,
                 async || {
-                    let log = said_since(&behind.mooring, mark);
+                    let log = log_since(&behind.mooring, mark);
                     log.lines()
                         .any(|line| line.contains("a watch was interrupted") && line.contains(kind))
                 },
@@ -148,7 +148,7 @@ async fn an_expired_watch_lists_again_and_finds_deletions(scene: &Scene) {
     behind.network.heal(link).await;
     scene
         .eventually("a watch receives that it has expired", SOON, async || {
-            said_since(&behind.mooring, mark).contains("too old resource version")
+            log_since(&behind.mooring, mark).contains("too old resource version")
         })
         .await;
     scene

@@ -26,17 +26,19 @@ pub fn an_unreadable_kernel_is_reported(backend: Backend) {
         // Ends the node part, and so the thread, even if a check below fails.
         let part = part;
         let evidence = || last_line.lock().unwrap().clone();
-        let says = |part: &str| evidence().contains(part).then_some(());
-        eventually("it is programmed", evidence, || says("state: Programmed"));
+        let is_logged = |part: &str| evidence().contains(part).then_some(());
+        eventually("it is programmed", evidence, || {
+            is_logged("state: Programmed")
+        });
         fs::write(nft.0.join("nft.broken"), "").unwrap();
         node.run("nft add chain ip mooring foreign");
         eventually("it is reported", evidence, || {
-            says("state: Failed").and(says("cannot be read"))
+            is_logged("state: Failed").and(is_logged("cannot be read"))
         });
         assert!(evidence().contains("out of memory"), "{}", evidence());
         fs::remove_file(nft.0.join("nft.broken")).unwrap();
         eventually("it is programmed again", evidence, || {
-            says("state: Programmed")
+            is_logged("state: Programmed")
         });
         drop(part);
     });

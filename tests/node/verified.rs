@@ -32,7 +32,7 @@ pub fn the_partner_sees_the_address_of_a_pod(backend: Backend) {
         }",
     );
     let part = node.start(with_probe(objects.clone(), ECHO));
-    let seen = says(node, &part, is_verified);
+    let seen = outcome_when(node, &part, is_verified);
     println!("{backend}: round trip {:?} ms", seen.round_trip);
     for _ in 0..20 {
         for protocol in [Protocol::Tcp, Protocol::Udp] {
@@ -44,7 +44,7 @@ pub fn the_partner_sees_the_address_of_a_pod(backend: Backend) {
     }
     send_as(node, "203.0.113.12");
     another_pod_comes(node, &part, &objects);
-    says(node, &part, is_verified);
+    outcome_when(node, &part, is_verified);
     world.expect_sources(&[X, Y]);
     let strays = world.run("client", "nft list set ip count strays");
     assert!(!strays.contains("7001"), "{strays}");
@@ -55,12 +55,12 @@ pub fn the_partner_sees_the_address_of_a_pod(backend: Backend) {
 
     // If no packets to the target leave with the address, no connection is opened.
     part.show(with_probe(objects.clone(), "192.0.2.9:7001"));
-    let outcome = says(node, &part, |outcome| {
+    let outcome = outcome_when(node, &part, |outcome| {
         outcome.message.contains("no packet to it leaves")
     });
     assert!(outcome.message.contains("192.0.2.9"), "{outcome:?}");
     part.show(with_probe(objects.clone(), ECHO));
-    says(node, &part, is_verified);
+    outcome_when(node, &part, is_verified);
 
     // Without the probe, its state is removed, and the pod continues.
     part.show(objects);
@@ -102,7 +102,7 @@ pub fn the_partner_sees_the_address_of_a_program_of_the_node(backend: Backend) {
     let objects = with_pod(only_block("a"), "client", None, "one");
     let objects = with_ip(objects, node, "one", X, "client");
     let part = node.start(with_probe(objects, ECHO));
-    says(node, &part, is_verified);
+    outcome_when(node, &part, is_verified);
     let asked = world.ask_from("a", Protocol::Tcp, PARTNER, X);
     assert_eq!(asked, Ok(X.to_owned()), "program to partner");
     world.expect_sources(&[X]);
@@ -163,20 +163,20 @@ fn broken_ways(node: Node<'_>, part: &Running) {
              }}"
         ),
     );
-    let outcome = says(node, part, |outcome| {
+    let outcome = outcome_when(node, part, |outcome| {
         outcome.observed == ROUTER.parse().ok()
     });
     let wanted = format!("{ECHO} sees {ROUTER} instead of {X}");
     assert!(outcome.message.starts_with(&wanted), "{outcome:?}");
     world.run("vpc", "nft delete table ip broken");
-    says(node, part, is_verified);
+    outcome_when(node, part, is_verified);
 
     world.unassign(X, "a");
-    let outcome = says(node, part, |outcome| !outcome.message.is_empty());
+    let outcome = outcome_when(node, part, |outcome| !outcome.message.is_empty());
     assert_eq!(outcome.observed, None, "{outcome:?}");
     assert!(outcome.message.contains("does not answer"), "{outcome:?}");
     world.assign(X, "a");
-    says(node, part, is_verified);
+    outcome_when(node, part, is_verified);
 }
 
 fn is_verified(outcome: &ProbeResult) -> bool {
@@ -185,7 +185,11 @@ fn is_verified(outcome: &ProbeResult) -> bool {
 }
 
 /// Waits until the outcome of the IP "one" fulfils `such`.
-fn says(node: Node<'_>, part: &Running, such: impl Fn(&ProbeResult) -> bool) -> ProbeResult {
+fn outcome_when(
+    node: Node<'_>,
+    part: &Running,
+    such: impl Fn(&ProbeResult) -> bool,
+) -> ProbeResult {
     eventually(
         "the outcome is as expected",
         || evidence(node, part),

@@ -11,7 +11,7 @@ use crate::programmed::{asking, expect_not_programmed, programmed, ready, start,
 use crate::sim::Sim;
 
 /// Sets the report about "partner" in the `IPNode` of this node.
-fn say(sim: &mut Sim, node: &str, change: impl FnOnce(&mut AddressReport)) {
+fn report(sim: &mut Sim, node: &str, change: impl FnOnce(&mut AddressReport)) {
     sim.node_part_reports(node, "0.0.1", change);
 }
 
@@ -34,23 +34,23 @@ fn a_report_for_another_pod_address_or_node_is_ignored() {
     let mut sim = asking(&["n1", "n2"]);
     sim.pod("a").on("n1");
     sim.settle();
-    say(&mut sim, "n1", |report| {
+    report(&mut sim, "n1", |report| {
         report.pod = PodUid::from("another");
     });
     sim.settle();
     expect_not_programmed(&sim, "a");
-    say(&mut sim, "n1", |report| {
+    report(&mut sim, "n1", |report| {
         report.address = crate::sim::address("203.0.113.11");
     });
     sim.settle();
     expect_not_programmed(&sim, "a");
-    say(&mut sim, "n1", |report| report.claim = ClaimId(1));
+    report(&mut sim, "n1", |report| report.claim = ClaimId(1));
     sim.settle();
     expect_not_programmed(&sim, "a");
-    say(&mut sim, "n2", |_| {});
+    report(&mut sim, "n2", |_| {});
     sim.settle();
     expect_not_programmed(&sim, "a");
-    say(&mut sim, "n1", |_| {});
+    report(&mut sim, "n1", |_| {});
     sim.settle();
     sim.expect_attached("partner", "a");
 }
@@ -61,7 +61,7 @@ fn the_reason_of_the_node_is_shown_on_ip_and_pod() {
     sim.pod("a").on("n1");
     sim.settle();
     sim.count_from_here();
-    say(&mut sim, "n1", |report| {
+    report(&mut sim, "n1", |report| {
         report.state = AddressState::NotProgrammed("eth1 is down: bring it up".to_owned());
     });
     sim.settle();
@@ -82,7 +82,7 @@ fn a_node_that_stops_passing_packets_is_reported_and_the_gate_stays_open() {
     let mut sim = programmed(&["n1"]);
     stop(&mut sim, "n1");
     sim.count_from_here();
-    say(&mut sim, "n1", |report| {
+    report(&mut sim, "n1", |report| {
         report.state = AddressState::NotProgrammed("eth1 is down: bring it up".to_owned());
     });
     sim.settle();
@@ -137,7 +137,7 @@ fn a_node_part_of_another_version_is_reported_with_its_version() {
     let mut sim = asking(&["n1"]);
     sim.pod("a").on("n1");
     sim.settle();
-    say(&mut sim, "n1", |report| report.claim = ClaimId(1));
+    report(&mut sim, "n1", |report| report.claim = ClaimId(1));
     sim.wait(Duration::from_secs(5));
     assert!(
         ready(&sim).message.contains("version 0.0.1"),
@@ -151,7 +151,7 @@ fn an_unsupported_network_of_the_node_is_reported_with_a_remedy() {
     let mut sim = asking(&["n1"]);
     sim.pod("a").on("n1");
     sim.settle();
-    say(&mut sim, "n1", |report| {
+    report(&mut sim, "n1", |report| {
         report.state = AddressState::Unsupported("use hostNetwork".to_owned());
     });
     sim.settle();

@@ -53,11 +53,15 @@ fn failed(observed: Option<Address>, message: &str) -> ProbeOutcome {
 }
 
 /// The node part of n1 reports "partner" with this outcome of the probe.
-fn say(sim: &mut Sim, probe: Option<ProbeOutcome>) {
-    say_of(sim, probe, |_| {});
+fn report_probe(sim: &mut Sim, probe: Option<ProbeOutcome>) {
+    report_probe_with(sim, probe, |_| {});
 }
 
-fn say_of(sim: &mut Sim, probe: Option<ProbeOutcome>, change: impl FnOnce(&mut AddressReport)) {
+fn report_probe_with(
+    sim: &mut Sim,
+    probe: Option<ProbeOutcome>,
+    change: impl FnOnce(&mut AddressReport),
+) {
     sim.node_part_reports("n1", env!("CARGO_PKG_VERSION"), |report| {
         report.probe = probe;
         change(report);
@@ -73,7 +77,7 @@ fn events(sim: &Sim, reason: Reason) -> usize {
 #[test]
 fn an_address_that_the_target_sees_is_verified_with_its_round_trip_time() {
     let mut sim = asking(true);
-    say(&mut sim, Some(seen("203.0.113.10", 3)));
+    report_probe(&mut sim, Some(seen("203.0.113.10", 3)));
     let condition = verified(&sim).unwrap();
     assert_eq!(
         (condition.status, condition.reason),
@@ -89,13 +93,13 @@ fn an_address_that_the_target_sees_is_verified_with_its_round_trip_time() {
 #[test]
 fn another_source_address_is_reported_and_blocks_nothing() {
     let mut sim = asking(true);
-    say(&mut sim, Some(seen("203.0.113.10", 3)));
+    report_probe(&mut sim, Some(seen("203.0.113.10", 3)));
     sim.count_from_here();
     let other = failed(
         Some(address("192.0.2.1")),
         "198.51.100.7:7000 sees 192.0.2.1",
     );
-    say(&mut sim, Some(other));
+    report_probe(&mut sim, Some(other));
     let condition = verified(&sim).unwrap();
     assert_eq!(
         (condition.status, condition.reason),
@@ -115,12 +119,12 @@ fn another_source_address_is_reported_and_blocks_nothing() {
 #[test]
 fn another_target_that_sees_the_address_is_named() {
     let mut sim = asking(true);
-    say(&mut sim, Some(seen("203.0.113.10", 3)));
+    report_probe(&mut sim, Some(seen("203.0.113.10", 3)));
     let other = ProbeOutcome {
         target: "198.51.100.8:7000".to_owned(),
         ..seen("203.0.113.10", 3)
     };
-    say(&mut sim, Some(other));
+    report_probe(&mut sim, Some(other));
     let condition = verified(&sim).unwrap();
     assert!(
         condition.message.starts_with("198.51.100.8:7000"),
@@ -131,7 +135,7 @@ fn another_target_that_sees_the_address_is_named() {
 #[test]
 fn a_silent_target_is_reported_with_the_reason() {
     let mut sim = asking(true);
-    say(&mut sim, Some(failed(None, "no answer within 3 s")));
+    report_probe(&mut sim, Some(failed(None, "no answer within 3 s")));
     let condition = verified(&sim).unwrap();
     assert_eq!(
         (condition.status, condition.reason),
@@ -143,13 +147,13 @@ fn a_silent_target_is_reported_with_the_reason() {
 #[test]
 fn an_unchanged_outcome_costs_nothing_and_has_one_event() {
     let mut sim = asking(true);
-    say(&mut sim, Some(seen("203.0.113.10", 3)));
+    report_probe(&mut sim, Some(seen("203.0.113.10", 3)));
     sim.count_from_here();
     let reported = events(&sim, Reason::Verified);
     assert_eq!(reported, 1, "{}", sim.story());
-    say(&mut sim, Some(seen("203.0.113.10", 3)));
+    report_probe(&mut sim, Some(seen("203.0.113.10", 3)));
     // After a restart, the node part measured another round trip time.
-    say(&mut sim, Some(seen("203.0.113.10", 8)));
+    report_probe(&mut sim, Some(seen("203.0.113.10", 8)));
     assert_eq!(events(&sim, Reason::Verified), reported);
     sim.expect_cost(0, 0, 0);
 }
@@ -159,7 +163,7 @@ fn without_a_probe_in_the_block_there_is_no_condition() {
     let mut sim = asking(false);
     sim.expect_cost(1, 3, 1);
     sim.count_from_here();
-    say(&mut sim, Some(seen("203.0.113.10", 3)));
+    report_probe(&mut sim, Some(seen("203.0.113.10", 3)));
     assert_eq!(verified(&sim), None);
     assert_eq!(events(&sim, Reason::Verified), 0);
     sim.expect_cost(0, 0, 0);
@@ -170,7 +174,7 @@ fn before_the_first_outcome_there_is_no_condition_and_no_additional_write() {
     let mut sim = asking(true);
     sim.expect_cost(1, 3, 1);
     sim.count_from_here();
-    say(&mut sim, None);
+    report_probe(&mut sim, None);
     assert_eq!(verified(&sim), None);
     sim.expect_cost(0, 0, 0);
 }
@@ -179,22 +183,22 @@ fn before_the_first_outcome_there_is_no_condition_and_no_additional_write() {
 fn an_outcome_of_another_claim_pod_or_address_is_ignored() {
     let mut sim = asking(true);
     let outcome = || Some(seen("203.0.113.10", 3));
-    say_of(&mut sim, outcome(), |report| report.claim = ClaimId(1));
+    report_probe_with(&mut sim, outcome(), |report| report.claim = ClaimId(1));
     assert_eq!(verified(&sim), None, "{}", sim.story());
-    say_of(&mut sim, outcome(), |report| report.pod = PodUid::from("b"));
+    report_probe_with(&mut sim, outcome(), |report| report.pod = PodUid::from("b"));
     assert_eq!(verified(&sim), None, "{}", sim.story());
-    say_of(&mut sim, outcome(), |report| {
+    report_probe_with(&mut sim, outcome(), |report| {
         report.address = address("203.0.113.11");
     });
     assert_eq!(verified(&sim), None, "{}", sim.story());
-    say(&mut sim, outcome());
+    report_probe(&mut sim, outcome());
     assert!(verified(&sim).unwrap().status, "{}", sim.story());
 }
 
 #[test]
 fn a_new_claim_starts_without_an_outcome() {
     let mut sim = asking(true);
-    say(&mut sim, Some(seen("203.0.113.10", 3)));
+    report_probe(&mut sim, Some(seen("203.0.113.10", 3)));
     // The same pod, node, ENI and address: only the claim is different.
     sim.found_on("203.0.113.10", None);
     sim.settle();
@@ -205,9 +209,9 @@ fn a_new_claim_starts_without_an_outcome() {
 #[test]
 fn the_last_outcome_stays_while_the_node_part_is_away_or_restarts() {
     let mut sim = asking(true);
-    say(&mut sim, Some(seen("203.0.113.10", 3)));
+    report_probe(&mut sim, Some(seen("203.0.113.10", 3)));
     sim.count_from_here();
-    say(&mut sim, None);
+    report_probe(&mut sim, None);
     sim.kube.node_reports.clear();
     sim.kube.bump();
     sim.settle();
@@ -221,7 +225,7 @@ fn the_last_outcome_stays_while_the_node_part_is_away_or_restarts() {
 #[test]
 fn the_condition_is_removed_with_the_probe() {
     let mut sim = asking(true);
-    say(&mut sim, Some(seen("203.0.113.10", 3)));
+    report_probe(&mut sim, Some(seen("203.0.113.10", 3)));
     sim.change_block("block", |block| block.spec.as_mut().unwrap().probe = false);
     sim.settle();
     assert_eq!(verified(&sim), None, "{}", sim.story());
@@ -234,9 +238,9 @@ fn verified_addresses_are_counted_for_blocks_with_a_probe() {
     let mut sim = asking(true);
     let of = |sim: &Sim, state: &'static str| count(sim)[&("block".into(), state)];
     assert_eq!((of(&sim, "verified"), of(&sim, "not_verified")), (0, 0));
-    say(&mut sim, Some(seen("203.0.113.10", 3)));
+    report_probe(&mut sim, Some(seen("203.0.113.10", 3)));
     assert_eq!((of(&sim, "verified"), of(&sim, "not_verified")), (1, 0));
-    say(&mut sim, Some(failed(None, "no answer within 3 s")));
+    report_probe(&mut sim, Some(failed(None, "no answer within 3 s")));
     assert_eq!((of(&sim, "verified"), of(&sim, "not_verified")), (0, 1));
 }
 
@@ -249,11 +253,11 @@ fn an_attached_address_that_is_not_programmed_is_counted_as_that() {
             ["attached", "not_programmed"].map(|state| counts[&("block".into(), state)])
         };
         assert_eq!(of(&sim), [1, 0]);
-        say_of(&mut sim, None, |report| {
+        report_probe_with(&mut sim, None, |report| {
             report.state = AddressState::NotProgrammed("eth1 is down: bring it up".to_owned());
         });
         assert_eq!(of(&sim), [0, 1]);
-        say(&mut sim, None);
+        report_probe(&mut sim, None);
         assert_eq!(of(&sim), [1, 0]);
     }
 }
@@ -261,9 +265,9 @@ fn an_attached_address_that_is_not_programmed_is_counted_as_that() {
 #[test]
 fn the_condition_is_removed_while_the_node_passes_no_packets() {
     let mut sim = asking(true);
-    say(&mut sim, Some(seen("203.0.113.10", 3)));
+    report_probe(&mut sim, Some(seen("203.0.113.10", 3)));
     sim.count_from_here();
-    say_of(&mut sim, None, |report| {
+    report_probe_with(&mut sim, None, |report| {
         report.state = AddressState::NotProgrammed("eth1 is down: bring it up".to_owned());
     });
     assert_eq!(verified(&sim), None, "{}", sim.story());

@@ -60,12 +60,12 @@ pub async fn one_answer(stream: &mut (impl AsyncRead + Unpin)) -> String {
 }
 
 impl Connection {
-    async fn say(&mut self, text: &str) {
+    async fn send(&mut self, text: &str) {
         self.client.write_all(text.as_bytes()).await.unwrap();
     }
 
     async fn ask(&mut self) -> String {
-        self.say(&kept()).await;
+        self.send(&kept()).await;
         one_answer(&mut self.client).await
     }
 
@@ -134,12 +134,12 @@ async fn each_request_has_its_own_time_to_arrive() {
     let request = kept();
     let (head, rest) = request.split_at(9);
     for _ in 0..3 {
-        connection.say(head).await;
+        connection.send(head).await;
         sleep(HEAD * 4 / 5).await;
-        connection.say(rest).await;
+        connection.send(rest).await;
         assert!(!is_last(&one_answer(&mut connection.client).await));
     }
-    connection.say(head).await;
+    connection.send(head).await;
     assert_eq!(seconds(connection.kept_for().await), seconds(HEAD));
 }
 
@@ -162,7 +162,7 @@ async fn a_response_to_an_incomplete_request_closes_the_connection() {
     let mut connection = open();
     assert!(!is_last(&connection.ask().await));
     let head = "POST /mutate/pod HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n";
-    connection.say(head).await;
+    connection.send(head).await;
     let answer = one_answer(&mut connection.client).await;
     assert!(
         answer.starts_with("HTTP/1.1 504 ") && is_last(&answer),
@@ -177,7 +177,7 @@ async fn a_large_head_is_refused_on_the_second_request_too() {
     assert!(!is_last(&connection.ask().await));
     let large = "x".repeat(32 * 1024);
     connection
-        .say(&format!("POST /mutate/pod HTTP/1.1\r\nx: {large}\r\n"))
+        .send(&format!("POST /mutate/pod HTTP/1.1\r\nx: {large}\r\n"))
         .await;
     let mut answer = String::new();
     connection.client.read_to_string(&mut answer).await.unwrap();
@@ -203,7 +203,7 @@ async fn an_old_connection_is_closed_after_a_response() {
 #[tokio::test(start_paused = true)]
 async fn pipelined_requests_are_answered_in_order() {
     let mut connection = open();
-    connection.say(&kept().repeat(3)).await;
+    connection.send(&kept().repeat(3)).await;
     for _ in 0..3 {
         let answer = one_answer(&mut connection.client).await;
         assert!(answer.contains("\"allowed\":true"), "{answer}");

@@ -14,7 +14,7 @@ fn body(request: Value) -> Vec<u8> {
         .into_bytes()
 }
 
-fn says(body: &[u8], uid: &str, part: &str) {
+fn expect_malformed(body: &[u8], uid: &str, part: &str) {
     let malformed = read::<Pod>(body).unwrap_err();
     assert_eq!(malformed.uid, uid);
     rejects(Err(malformed.denial), part);
@@ -22,26 +22,26 @@ fn says(body: &[u8], uid: &str, part: &str) {
 
 #[test]
 fn an_unreadable_body_is_answered_with_its_uid() {
-    says(b"no json", "", "cannot be read as JSON");
-    says(b"[]", "", "has no request");
-    says(&body(Value::Null), "", "has no request");
-    says(
+    expect_malformed(b"no json", "", "cannot be read as JSON");
+    expect_malformed(b"[]", "", "has no request");
+    expect_malformed(&body(Value::Null), "", "has no request");
+    expect_malformed(
         &body(json!({"uid": "one"})),
         "one",
         "request.operation is \"\"",
     );
-    says(
+    expect_malformed(
         &body(json!({"uid": "one", "operation": "CONNECT"})),
         "one",
         "request.operation is \"CONNECT\"",
     );
-    says(
+    expect_malformed(
         &body(json!({"uid": "one", "operation": "CREATE"})),
         "one",
         "request.object cannot be read",
     );
     let wrong = json!({"uid": "one", "operation": "CREATE", "object": {"kind": "Node", "apiVersion": "v1"}});
-    says(&body(wrong), "one", "request.object cannot be read");
+    expect_malformed(&body(wrong), "one", "request.object cannot be read");
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_list_is_not_read_as_an_object() {
     ];
     for object in wrong {
         let create = json!({"uid": "one", "operation": "CREATE", "object": object});
-        says(&body(create), "one", "request.object cannot be read");
+        expect_malformed(&body(create), "one", "request.object cannot be read");
     }
 }
 

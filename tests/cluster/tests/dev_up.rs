@@ -25,11 +25,11 @@ impl Dev {
 
     /// The output of a command, which must succeed.
     #[track_caller]
-    fn says(&self, command: &str) -> String {
+    fn succeeds(&self, command: &str) -> String {
         let output = self.run(command);
         let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
-        let cried = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{command}: {stdout}\n{cried}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{command}: {stdout}\n{stderr}");
         stdout
     }
 
@@ -85,9 +85,12 @@ fn is_gone(pid: u32) -> bool {
 #[test]
 fn ended_processes_are_restarted_and_named_and_the_others_stay() {
     let dev = Dev::new();
-    dev.says("up");
+    dev.succeeds("up");
     let supervisor = dev.supervisor();
-    assert!(dev.says("up").contains("already up"), "nothing has ended");
+    assert!(
+        dev.succeeds("up").contains("already up"),
+        "nothing has ended"
+    );
     for (name, process) in [("Mooring", "mooring"), ("kwok", "kwok")] {
         let dead = dev.child(process).expect("it runs");
         kill(dead);
@@ -96,7 +99,7 @@ fn ended_processes_are_restarted_and_named_and_the_others_stay() {
             Duration::from_secs(10),
             || async { is_gone(dead) },
         ));
-        let stdout = dev.says("up");
+        let stdout = dev.succeeds("up");
         let reported = format!("{name} had ended (signal: 9 (SIGKILL)) and was started again");
         assert!(
             stdout.contains(&reported) && !stdout.contains("already"),
@@ -108,7 +111,7 @@ fn ended_processes_are_restarted_and_named_and_the_others_stay() {
         );
         assert_eq!(dev.supervisor(), supervisor, "the rest stays");
     }
-    assert!(dev.says("up").contains("already up"), "all of it runs");
+    assert!(dev.succeeds("up").contains("already up"), "all of it runs");
     // The emulator keeps its state in memory, so a new one would be another cloud.
     let emulator = dev.child("ec2-emulator").expect("it runs");
     kill(emulator);
@@ -118,10 +121,10 @@ fn ended_processes_are_restarted_and_named_and_the_others_stay() {
         || async { is_gone(emulator) },
     ));
     let output = dev.run("up");
-    let cried = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(
-        !output.status.success() && cried.contains("`make down`, then `make up`"),
-        "{cried}"
+        !output.status.success() && stderr.contains("`make down`, then `make up`"),
+        "{stderr}"
     );
-    assert!(dev.says("down").contains("down after"));
+    assert!(dev.succeeds("down").contains("down after"));
 }

@@ -72,7 +72,7 @@ impl Log {
     }
 
     /// Writes a line.
-    pub fn say(&self, text: impl Into<String>) {
+    pub fn note(&self, text: impl Into<String>) {
         let line = Line {
             moment: self.moment(),
             text: text.into(),
@@ -82,7 +82,7 @@ impl Log {
 
     /// Writes a line, and counts a fault that took effect.
     pub fn fault(&self, text: impl Into<String>) {
-        self.say(text);
+        self.note(text);
         self.lock().took_effect += 1;
     }
 
@@ -94,7 +94,7 @@ impl Log {
 
     /// Writes a line, and counts a manual correction.
     pub fn manual_change(&self, text: impl Into<String>) {
-        self.say(text);
+        self.note(text);
         self.lock().manual_changes += 1;
     }
 

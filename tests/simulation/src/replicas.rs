@@ -123,7 +123,7 @@ impl Replicas {
             observer: None,
             on_synced: Box::new(|| ()),
         };
-        self.log.say(format!("process  {identity} starts"));
+        self.log.note(format!("process  {identity} starts"));
         let (died, name) = (Arc::clone(&self.died), identity);
         let task = tokio::spawn(async move {
             let traced = tracing::info_span!(PROCESS, user);

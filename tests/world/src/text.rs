@@ -39,10 +39,10 @@ pub fn brief(step: &Step) -> String {
             )
         }
         Step::Write(Write::Gate(gate)) => {
-            let (says, why) = (gate.status, gate.reason.as_str());
+            let (status, why) = (gate.status, gate.reason.as_str());
             let version = gate.version.map(|version| format!(" of {version}"));
             format!(
-                "gate of {}{}: {says} ({why})",
+                "gate of {}{}: {status} ({why})",
                 gate.uid,
                 version.unwrap_or_default()
             )

@@ -157,14 +157,14 @@ fn an_address_reserved_by_another_manager_is_not_free() {
 
 /// The IPs that report that the block is exhausted.
 fn exhausted(sim: &Sim) -> Vec<&IpName> {
-    let says = |reason| {
+    let with_reason = |reason| {
         move |ip: &&mooring_plan::objects::Ip| {
             let reserved = ip.status.conditions.reserved.as_ref();
             reserved.is_some_and(|condition| condition.reason == reason)
         }
     };
     let ips = sim.kube.ips.values();
-    ips.filter(says(Reason::BlockExhausted))
+    ips.filter(with_reason(Reason::BlockExhausted))
         .map(|ip| &ip.name)
         .collect()
 }

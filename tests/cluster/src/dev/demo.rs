@@ -30,7 +30,7 @@ const STEPS: u32 = 6;
 /// Runs the demo. `packets` says whether a network for the packets of pods is possible, or why not.
 pub(crate) async fn demo(packets: Result<(), String>) -> Result<(), String> {
     let mut screen = Screen::with_steps(STEPS);
-    screen.say(
+    screen.note(
         "A real Kubernetes control plane on this machine; nodes and containers are simulated by KWOK,\n\
          EC2 by an emulator with EC2's rules. Everything ends with this program.",
     );

@@ -50,7 +50,7 @@ impl Screen {
     }
 
     /// Shows a note.
-    pub(crate) fn say(&self, text: &str) {
+    pub(crate) fn note(&self, text: &str) {
         for line in text.lines() {
             println!("{}", self.styled("2", &format!("# {line}")));
         }

@@ -80,7 +80,7 @@ impl Cloud {
             text = format!("#{} {text}", inside.calls.len());
             inside.calls.push(call);
         }
-        self.log.say(format!("cloud    sent {text}"));
+        self.log.note(format!("cloud    sent {text}"));
         Incoming {
             client: client.to_owned(),
             action,
@@ -242,7 +242,7 @@ impl Cloud {
                 }
                 let written = result.map(|changed| write(&inside.ec2, Response::Changed(changed)));
                 drop(guard);
-                self.log.say(line);
+                self.log.note(line);
                 written?
             }
         }
@@ -266,7 +266,7 @@ impl Cloud {
             ", and no client waits"
         };
         self.log
-            .say(format!("cloud    answered {}: {text}{received}", call.text));
+            .note(format!("cloud    answered {}: {text}{received}", call.text));
     }
 }
 

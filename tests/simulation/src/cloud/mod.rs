@@ -101,7 +101,7 @@ impl Cloud {
         inside.record(moment.at);
         inside.foreign.push((moment, change));
         drop(inside);
-        self.log.say(text);
+        self.log.note(text);
         Ok(changed)
     }
 

@@ -171,13 +171,13 @@ fn silent(replay: &Replay<'_>, of: Ipv4Addr, call: &Call, when: &str) -> Verdict
     match speaks {
         Some((uid, _)) => Err(format!(
             "S1: pod {uid} says True for {of} when {} is {when}",
-            say(call)
+            describe(call)
         )),
         None => Ok(()),
     }
 }
 
-fn say(call: &Call) -> String {
+fn describe(call: &Call) -> String {
     let (client, action, addresses) = (&call.client, call.action, &call.addresses);
     format!(
         "{client}'s {action} of {addresses:?} for {}",
@@ -196,26 +196,29 @@ pub(super) fn sent(case: &Case<'_>, replay: &Replay<'_>, call: &Call) -> Verdict
                 .filter(|claim| claim.address == text && claim.interface == call.interface)
                 .peekable();
             if claims.peek().is_none() {
-                return Err(format!("S3: {} is sent, and no claim names it", say(call)));
+                return Err(format!(
+                    "S3: {} is sent, and no claim names it",
+                    describe(call)
+                ));
             }
             if !claims.any(|claim| replay.is_where_its_pod_is(claim)) {
                 return Err(format!(
                     "S2: {} is sent, and its claim's pod was never there",
-                    say(call)
+                    describe(call)
                 ));
             }
         }
         if call.reassign && !may_take(replay, *address, &call.interface) {
             return Err(format!(
                 "S4: {} is sent with AllowReassignment, and its IP never said so",
-                say(call)
+                describe(call)
             ));
         }
         if case.one_at_a_time {
             if !explained(replay, *address, &call.interface) {
                 return Err(format!(
                     "S3: {} is sent, and no status explains it",
-                    say(call)
+                    describe(call)
                 ));
             }
             silent(replay, *address, call, "sent")?;
@@ -239,7 +242,7 @@ pub(super) fn executed(
         if !paused && !explained(replay, *address, &call.interface) {
             return Err(format!(
                 "S2: {} is executed, and no status explains it",
-                say(call)
+                describe(call)
             ));
         }
         if case.one_at_a_time && execution.awaited && !paused {
@@ -251,7 +254,7 @@ pub(super) fn executed(
         {
             return Err(format!(
                 "S4: {} takes it from {from}, which no status explains",
-                say(call)
+                describe(call)
             ));
         }
     }

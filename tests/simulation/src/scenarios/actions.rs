@@ -263,7 +263,7 @@ impl Actions {
         for uid in there {
             world.delete_pod(&uid, false);
         }
-        world.log.say(format!("world    node {name} is drained"));
+        world.log.note(format!("world    node {name} is drained"));
         self.then(world, 10, 60, Later::Open(name));
     }
 

@@ -107,7 +107,7 @@ impl Faults {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        self.log.say(format!("trouble  API: {link:?}"));
+        self.log.note(format!("trouble  API: {link:?}"));
     }
 
     /// Lets EC2 go beyond the limits that Mooring relies on: calls are later, and a Describe lags longer.
@@ -126,7 +126,7 @@ impl Faults {
     /// EC2 answers with server errors, whether the call was executed or not.
     pub fn server_errors(&self) {
         self.cloud.set_faults(|faults| faults.error_rate = 500);
-        self.log.say("trouble  EC2 answers with server errors");
+        self.log.note("trouble  EC2 answers with server errors");
     }
 
     /// Reads and writes of objects, and calls of EC2, fail often. No watch begins again with a list, and no other
@@ -134,7 +134,7 @@ impl Faults {
     pub fn frequent_failures(&self) {
         self.set_link(|link| (link.fault_rate, link.spares_watches) = (300, true));
         self.cloud.set_faults(|faults| faults.error_rate = 600);
-        self.log.say("trouble  requests and calls fail often");
+        self.log.note("trouble  requests and calls fail often");
     }
 
     /// Another client reverts updates of the status of this kind by Mooring: a webhook all, a controller those that set
@@ -158,7 +158,7 @@ impl Faults {
         self.cloud.set_faults(|faults| {
             faults.denied.insert(action);
         });
-        self.log.say(format!("trouble  {action} is not allowed"));
+        self.log.note(format!("trouble  {action} is not allowed"));
     }
 
     /// Ends all faults.
@@ -176,7 +176,7 @@ impl Faults {
         });
         self.cloud
             .set_faults(|faults| *faults = crate::cloud::Ec2Faults::default());
-        self.log.say("trouble  none");
+        self.log.note("trouble  none");
     }
 
     /// Makes EC2 unreachable, or reachable again.

@@ -81,7 +81,7 @@ fn noticed(simulation: &Simulation, from: Duration, to: Duration) -> Result<(), 
         })
     });
     if noticed {
-        simulation.log.say("rest     the lag was noticed");
+        simulation.log.note("rest     the lag was noticed");
         return Ok(());
     }
     Err(format!(

@@ -50,7 +50,7 @@ pub(super) async fn run(simulation: &mut Simulation, seed: u64) -> Result<(), St
     let took = simulation.log.now();
     simulation
         .log
-        .say(format!("rest     the goal is reached after {took:?}"));
+        .note(format!("rest     the goal is reached after {took:?}"));
     simulation.world.forge("forged", "node-b");
     simulation.world.set_health("node-a", Health::Gone);
     for index in (0..simulation.world.workloads.len()).step_by(5).take(20) {

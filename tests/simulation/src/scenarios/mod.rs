@@ -184,7 +184,7 @@ pub async fn run(scenario: Scenario, seed: u64, traced: bool) -> Report {
         }
     };
     let mut simulation = Simulation::new(seed, settings, shape.clone());
-    simulation.log.say(format!(
+    simulation.log.note(format!(
         "seed     {seed}: {scenario:?}, {settings:?}, {shape:?}"
     ));
     let story = match scenario {

@@ -129,7 +129,7 @@ pub(super) async fn run(simulation: &mut Simulation, seed: u64) -> Result<(), St
     })?;
     let took = simulation.log.now().saturating_sub(back);
     let calls = simulation.cloud.sent() - sent;
-    simulation.log.say(format!(
+    simulation.log.note(format!(
         "rest     the goal is reached after {took:?} and {calls} calls"
     ));
     settle(simulation, &mut Actions::new(seed)).await

@@ -144,7 +144,7 @@ pub(super) async fn run(simulation: &mut Simulation, seed: u64) -> Result<(), St
     let recovery = *simulation.chance.pick(&recoveries).expect("three");
     simulation
         .log
-        .say(format!("rest     recovery: {recovery:?}"));
+        .note(format!("rest     recovery: {recovery:?}"));
     match recovery {
         Recovery::SeenAgain => {
             restore(simulation, backup.ahead(simulation.api.version()));

@@ -29,7 +29,7 @@ pub(super) async fn settle(
     } else {
         goal_reached
     };
-    simulation.log.say("rest     no more faults");
+    simulation.log.note("rest     no more faults");
     loop {
         // The check of the goal is more expensive than a turn of the world.
         for _ in 0..10 {

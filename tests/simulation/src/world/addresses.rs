@@ -63,7 +63,7 @@ impl World {
             .create("ipblocks", block)
             .expect("a block is made");
         self.blocks.insert(name.to_owned(), range);
-        self.say(format!("block {name} is made at {cidr}"));
+        self.note(format!("block {name} is made at {cidr}"));
     }
 
     /// A user deletes a block, also if it has IPs. It is created again when it is gone.
@@ -111,11 +111,11 @@ impl World {
                     deleting: false,
                 };
                 self.desired_ips.insert(name.to_owned(), desired);
-                self.say(format!(
+                self.note(format!(
                     "IP {name} is wanted at {address:?}, reassign: {reassign}"
                 ));
             }
-            Err(why) => self.say(format!("IP {name} is refused: {why}")),
+            Err(why) => self.note(format!("IP {name} is refused: {why}")),
         }
     }
 
@@ -123,14 +123,14 @@ impl World {
     pub fn edit(&mut self, name: &str, address: Ipv4Addr) {
         let patch = json!({"spec": {"address": address}});
         self.cluster.merge("ips", "", name, patch);
-        self.say(format!("IP {name} is to be {address}"));
+        self.note(format!("IP {name} is to be {address}"));
     }
 
     /// A user changes `spec.reassign` of an IP.
     pub fn set_reassign(&mut self, name: &str, reassign: bool) {
         self.cluster
             .merge("ips", "", name, json!({"spec": {"reassign": reassign}}));
-        self.say(format!("IP {name} has reassign: {reassign}"));
+        self.note(format!("IP {name} has reassign: {reassign}"));
     }
 
     /// A user no longer wants an IP.
@@ -139,7 +139,7 @@ impl World {
         if let Some(desired) = self.desired_ips.get_mut(name) {
             desired.deleting = true;
         }
-        self.say(format!("IP {name} is being deleted"));
+        self.note(format!("IP {name} is being deleted"));
     }
 
     /// The deleted IPs that are gone and can be created again, because their block exists: name and block.
@@ -202,7 +202,7 @@ impl World {
         let patch = json!({"metadata": {"uid": uid, "annotations": {"ip.wgtwo.com/ip": null}}});
         self.cluster
             .merge("pods", super::NAMESPACE, &pod.name, patch);
-        self.say(format!("pod {} wants no address now", pod.name));
+        self.note(format!("pod {} wants no address now", pod.name));
     }
 
     /// The label of a running pod is removed, without the webhook.

@@ -114,6 +114,6 @@ impl World {
                 prefixes: [prefix].into(),
             });
         }
-        self.say("foreign clients leave");
+        self.note("foreign clients leave");
     }
 }

@@ -43,7 +43,7 @@ impl World {
             if orphaned && meta["deletionTimestamp"].is_null() {
                 let name = meta["name"].as_str().unwrap_or_default();
                 self.cluster.delete("ipaddresses", "", name, None);
-                self.say(format!("IPAddress {name} belongs to nothing"));
+                self.note(format!("IPAddress {name} belongs to nothing"));
             }
         }
     }

@@ -149,7 +149,7 @@ impl World {
         ]});
         self.cluster
             .merge_conditions(NAMESPACE, &pod.name, uid, status);
-        self.say(format!("pod {} ended: {phase}", pod.name));
+        self.note(format!("pod {} ended: {phase}", pod.name));
         self.set(uid, |pod| {
             pod.stage = Stage::Ended;
             pod.ready = false;
@@ -175,13 +175,13 @@ impl World {
         let takes = self.chance.millis(1000, 12_000);
         let end = self.log.now() + takes;
         self.set(uid, |pod| pod.ending = Some(end));
-        self.say(format!("pod {} is being deleted", pod.name));
+        self.note(format!("pod {} is being deleted", pod.name));
     }
 
     /// Removes the pod object.
     pub(super) fn remove_pod(&mut self, uid: &str, pod: &Pod) {
         self.cluster.delete("pods", NAMESPACE, &pod.name, Some(0));
         self.pods.remove(uid);
-        self.say(format!("pod {} ({uid}) is gone", pod.name));
+        self.note(format!("pod {} ({uid}) is gone", pod.name));
     }
 }

@@ -93,7 +93,7 @@ impl World {
         };
         self.register(name, instance);
         self.machines.insert(name.to_owned(), machine);
-        self.say(format!("node {name} joins on {instance}"));
+        self.note(format!("node {name} joins on {instance}"));
     }
 
     /// Creates a Node without a machine, which names the instance of this machine.
@@ -247,7 +247,7 @@ impl World {
             if gone {
                 self.machines.remove(&name);
                 self.cluster.delete("nodes", "", &name, None);
-                self.say(format!("node {name} is forgotten"));
+                self.note(format!("node {name} is forgotten"));
                 continue;
             }
             let mark = since.is_some_and(|since| now >= since + GRACE);
@@ -263,7 +263,7 @@ impl World {
                 machine.unready_until = None;
             }
             self.ready(&name, if mark { "Unknown" } else { "True" }, mark);
-            self.say(format!("node {name} is marked unreachable: {mark}"));
+            self.note(format!("node {name} is marked unreachable: {mark}"));
         }
     }
 }

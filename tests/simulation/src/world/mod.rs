@@ -128,7 +128,7 @@ impl World {
         self.made
     }
 
-    fn say(&self, text: impl AsRef<str>) {
-        self.log.say(format!("world    {}", text.as_ref()));
+    fn note(&self, text: impl AsRef<str>) {
+        self.log.note(format!("world    {}", text.as_ref()));
     }
 }

@@ -38,7 +38,7 @@ impl World {
                 pod.node = Some(node.clone());
                 pod.stage = Stage::Starting(ready);
             }
-            self.say(format!("pod {name} comes to {node}"));
+            self.note(format!("pod {name} comes to {node}"));
         }
     }
 

@@ -152,14 +152,14 @@ impl World {
                     made: now,
                     lost: None,
                 };
-                self.say(format!("pod {name} ({uid}) is made"));
+                self.note(format!("pod {name} ({uid}) is made"));
                 self.pods.insert(uid, pod);
             }
             Err(why) => {
                 if let Some(workload) = self.workloads.get_mut(index) {
                     workload.not_before = now + Duration::from_secs(3);
                 }
-                self.say(format!("pod {name} is refused: {why}"));
+                self.note(format!("pod {name} is refused: {why}"));
             }
         }
     }

@@ -73,7 +73,7 @@ impl World {
             not_before: Duration::ZERO,
         });
         self.roll_out(self.workloads.len() - 1, false);
-        self.say(format!(
+        self.note(format!(
             "{name} is deployed as {kind:?} x{replicas} for {ip}"
         ));
     }
@@ -96,7 +96,7 @@ impl World {
         if workload.deployed() {
             self.write_set(index, workload_last(&self.workloads, index));
         }
-        self.say(format!(
+        self.note(format!(
             "{name} rolls out template {number}, broken: {broken}"
         ));
     }
@@ -118,7 +118,7 @@ impl World {
         if workload.deployed() {
             self.write_set(index, workload_last(&self.workloads, index));
         }
-        self.say(format!("{name} goes back to its template before"));
+        self.note(format!("{name} goes back to its template before"));
     }
 
     /// Rolls out a working template if the desired one is broken.

@@ -38,15 +38,15 @@ impl Talk {
     }
 
     pub async fn get(&mut self, path: &str) -> Value {
-        self.say("GET", path, "", &Value::Null).await
+        self.send("GET", path, "", &Value::Null).await
     }
 
     pub async fn post(&mut self, path: &str, body: Value) -> Value {
-        self.say("POST", path, "application/json", &body).await
+        self.send("POST", path, "application/json", &body).await
     }
 
     pub async fn put(&mut self, path: &str, body: Value) -> Value {
-        self.say("PUT", path, "application/json", &body).await
+        self.send("PUT", path, "application/json", &body).await
     }
 
     pub async fn merge(&mut self, path: &str, body: Value) -> Value {
@@ -59,11 +59,12 @@ impl Talk {
 
     pub async fn patch(&mut self, path: &str, how: &str, body: Value) -> Value {
         let content_type = format!("application/{how}+json");
-        self.say("PATCH", path, &content_type, &body).await
+        self.send("PATCH", path, &content_type, &body).await
     }
 
     pub async fn delete(&mut self, path: &str, options: Value) -> Value {
-        self.say("DELETE", path, "application/json", &options).await
+        self.send("DELETE", path, "application/json", &options)
+            .await
     }
 
     /// GET of the metadata alone.
@@ -138,7 +139,7 @@ impl Talk {
         events
     }
 
-    async fn say(&mut self, method: &str, path: &str, content_type: &str, body: &Value) -> Value {
+    async fn send(&mut self, method: &str, path: &str, content_type: &str, body: &Value) -> Value {
         let request = request(method, path, content_type, body, "application/json");
         self.record(method, path, request).await
     }

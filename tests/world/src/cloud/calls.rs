@@ -91,17 +91,19 @@ fn named_in(message: &str) -> BTreeSet<Address> {
 /// Classifies a refusal of the emulator. (Other tests compare the classification of the controller with the answers of
 /// the emulator.)
 fn meaning(action: Action, error: &Ec2Error) -> Outcome {
-    let says = |words: &str| error.message.contains(words);
+    let contains = |words: &str| error.message.contains(words);
     match (action, error.code) {
         (_, Code::InterfaceNotFound) => Outcome::InterfaceNotFound,
         (Action::Assign, Code::PrivateIpAddressLimitExceeded) => Outcome::NoRoom,
         // The address is in a prefix that is delegated to an interface.
         (Action::Assign, Code::AddressInUse) => Outcome::AssignedElsewhere,
-        (Action::Assign, Code::InvalidParameterValue) if says("move is not allowed") => {
+        (Action::Assign, Code::InvalidParameterValue) if contains("move is not allowed") => {
             Outcome::AssignedElsewhere
         }
-        (_, Code::InvalidParameterValue) if says("primary") => Outcome::Primary,
-        (Action::Unassign, Code::InvalidParameterValue) if says("not assigned to") => Outcome::Done,
+        (_, Code::InvalidParameterValue) if contains("primary") => Outcome::Primary,
+        (Action::Unassign, Code::InvalidParameterValue) if contains("not assigned to") => {
+            Outcome::Done
+        }
         _ => panic!("no test leads to this: {action}: {error:?}"),
     }
 }

@@ -74,11 +74,11 @@ pub(super) async fn location(screen: &Screen, cluster: &Cluster) {
         .iter()
         .find(|interface| interface.secondary.iter().any(|one| one == ADDRESS));
     match there {
-        Some(interface) => screen.say(&format!(
+        Some(interface) => screen.note(&format!(
             "EC2: {ADDRESS} is on {} of {}",
             interface.network_interface_id,
             interface.instance_id.as_deref().unwrap_or("no instance")
         )),
-        None => screen.say(&format!("EC2: {ADDRESS} is on no interface")),
+        None => screen.note(&format!("EC2: {ADDRESS} is on no interface")),
     }
 }

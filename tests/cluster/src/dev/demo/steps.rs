@@ -100,7 +100,7 @@ pub(super) async fn node_fails(
         "{} fails: the address follows the pod",
         holder_before.node
     ));
-    screen.say(&format!(
+    screen.note(&format!(
         "Its kubelet stops reporting. Here Kubernetes notices after {} s (its default is 50 s), and the block's\n\
          failoverAfter of {} s (default 30 s) says how long the pod may stay there.",
         GRACE.as_secs(),
@@ -134,7 +134,7 @@ pub(super) async fn partner(
     let packets = match packets {
         Ok(packets) => packets,
         Err(why) => {
-            screen.say(&format!("No packets are shown: {why}"));
+            screen.note(&format!("No packets are shown: {why}"));
             return Ok(());
         }
     };
@@ -147,12 +147,12 @@ pub(super) async fn partner(
         .connect(cluster, &holder.node, address)
         .await
         .map_err(|seen| format!("partner and pod do not reach each other: {seen}"))?;
-    screen.say(&format!(
+    screen.note(&format!(
         "Packets: a partner whose firewall accepts {ADDRESS} alone gets a connection from the pod, and sees {out}.\n\
          The partner connects to {ADDRESS}, and the pod at {address} sees {back}."
     ));
     if let Err(refused) = packets.ask_from_node(&holder.node) {
-        screen.say(&format!(
+        screen.note(&format!(
             "What {} itself sends is not accepted: {refused}",
             holder.node
         ));
@@ -236,7 +236,7 @@ pub(super) async fn cleaned_up(screen: &mut Screen, cluster: &Cluster) -> Result
     if !left.is_empty() {
         return Err(format!("EC2 still has {left:?}"));
     }
-    screen.say(&format!(
+    screen.note(&format!(
         "EC2: {} interfaces, no secondary address on any",
         state.network_interfaces.len()
     ));
