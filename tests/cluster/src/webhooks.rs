@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
-use kube::api::PostParams;
+use kube::api::{ApiResource, DeleteParams, DynamicObject, PostParams};
+use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
 
 use crate::cluster::Cluster;
@@ -94,29 +95,29 @@ impl Cluster {
 
     /// Deletes the webhook configurations.
     pub async fn unregister_webhooks(&self) {
+        let client = self.client().await;
         let mut probes = Vec::new();
         for kind in [
-            "mutatingwebhookconfiguration",
-            "validatingwebhookconfiguration",
+            "MutatingWebhookConfiguration",
+            "ValidatingWebhookConfiguration",
         ] {
-            let output = self
-                .kubectl(["get", kind, "mooring", "--ignore-not-found", "-o", "json"])
+            let group = GroupVersionKind::gvk("admissionregistration.k8s.io", "v1", kind);
+            let resource = ApiResource::from_gvk(&group);
+            let configurations: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+            let found = configurations.get_opt("mooring").await;
+            let found = found.unwrap_or_else(|error| panic!("reading {kind}: {error}"));
+            let Some(found) = found else { continue };
+            let webhooks = found.data["webhooks"].as_array();
+            let last = webhooks.and_then(|webhooks| webhooks.last());
+            let probe = last.and_then(|last| last["objectSelector"]["matchLabels"][PROBE].as_str());
+            probes.extend(probe.map(ToOwned::to_owned));
+            match configurations
+                .delete("mooring", &DeleteParams::default())
                 .await
-                .success();
-            let object: Value = serde_json::from_str(&output).unwrap_or_default();
-            let last = object["webhooks"]
-                .as_array()
-                .and_then(|webhooks| webhooks.last())
-                .cloned()
-                .unwrap_or_default();
-            probes.extend(
-                last["objectSelector"]["matchLabels"][PROBE]
-                    .as_str()
-                    .map(ToOwned::to_owned),
-            );
-            self.kubectl(["delete", kind, "mooring", "--ignore-not-found"])
-                .await
-                .success();
+            {
+                Err(kube::Error::Api(status)) if status.is_not_found() => {}
+                deleted => drop(deleted.unwrap_or_else(|error| panic!("deleting {kind}: {error}"))),
+            }
         }
         for probe in probes {
             self.wait_for_probe(&probe, false).await;

@@ -2,6 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
+use k8s_openapi::api::coordination::v1::Lease;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::Api;
+use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams};
+use kube::core::GroupVersionKind;
 use mooring_cluster::{Cluster, ClusterOptions, Mooring, MooringOptions};
 
 /// A cluster, and the replicas of Mooring that run in it.
@@ -78,20 +83,30 @@ impl TestCluster {
         self.cluster.ec2().clear_faults().await;
         self.cluster.ec2().release_all().await;
         self.cluster.unregister_webhooks().await;
+        let client = self.cluster.client().await;
         // The Mooring of the next scene must not wait until the Lease of a killed leader expires.
-        self.cluster
-            .kubectl("-n mooring-system delete lease mooring --ignore-not-found".split(' '))
-            .await;
+        let leases: Api<Lease> = Api::namespaced(client.clone(), "mooring-system");
+        let _absent = leases.delete("mooring", &DeleteParams::default()).await;
         // After a scene has uninstalled Mooring or its kinds, the cluster cannot be used again.
-        let namespace = self
-            .cluster
-            .kubectl("get namespace mooring-system".split(' '))
-            .await;
-        let kinds = self.cluster.kubectl(["get", "ips,ipblocks,ipnodes"]).await;
-        if namespace.stdout.contains("Active") && kinds.ok {
+        if is_installed(client).await {
             IDLE.lock().unwrap().push(self);
         }
     }
+}
+
+/// Does the cluster have the namespace and the kinds of Mooring?
+async fn is_installed(client: kube::Client) -> bool {
+    let namespaces: Api<Namespace> = Api::all(client.clone());
+    let namespace = namespaces.get("mooring-system").await.ok();
+    let phase = namespace.and_then(|namespace| namespace.status?.phase);
+    let mut installed = phase.as_deref() == Some("Active");
+    for kind in ["IP", "IPBlock", "IPNode"] {
+        let resource =
+            ApiResource::from_gvk(&GroupVersionKind::gvk("ip.wgtwo.com", "v1alpha1", kind));
+        let objects: Api<DynamicObject> = Api::all_with(client.clone(), &resource);
+        installed &= objects.list(&ListParams::default().limit(1)).await.is_ok();
+    }
+    installed
 }
 
 fn options() -> ClusterOptions {

@@ -11,6 +11,8 @@ use std::sync::atomic::Ordering;
 use futures::StreamExt as _;
 use futures::future::ready;
 use futures::stream::iter;
+use k8s_openapi::api::core::v1::Namespace;
+use kube::Api;
 use kube::api::DeleteParams;
 use mooring_cluster::{AuditEvent, Mutation};
 
@@ -122,8 +124,9 @@ impl Scene {
                 .delete(node, &DeleteParams::default())
                 .await;
         }
-        let _ = self
-            .kubectl(&format!("delete namespace {} --wait=false", self.name))
+        let namespaces: Api<Namespace> = Api::all(self.client.clone());
+        let _ = namespaces
+            .delete(&self.name, &DeleteParams::default())
             .await;
     }
 
