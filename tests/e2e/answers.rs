@@ -12,7 +12,7 @@ scenes![
     shared an_assign_with_a_lost_answer_is_found,
     shared an_assign_that_succeeds_with_an_internal_error_is_found,
     shared an_unassign_with_an_internal_error_is_repeated,
-    shared a_throttled_call_is_reported_and_repeated,
+    alone a_throttled_call_is_reported_and_repeated,
     shared a_forbidden_call_names_the_permission_and_is_repeated_when_permitted,
     shared a_permission_lost_during_a_move_leaves_the_address_with_the_old_pod,
     shared a_call_that_is_delivered_twice_changes_nothing,
@@ -61,7 +61,9 @@ async fn an_unassign_with_an_internal_error_is_repeated(scene: &Scene) {
     scene.expect_detached(&ip).await;
 }
 
+/// In a separate cluster: while EC2 throttles, the IPs of other scenes would wait too, and report it.
 async fn a_throttled_call_is_reported_and_repeated(scene: &Scene) {
+    scene.mooring().await;
     let ip = ready(scene).await;
     scene
         .ec2()

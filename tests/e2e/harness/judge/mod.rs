@@ -14,11 +14,11 @@ use futures::stream::iter;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::Api;
 use kube::api::DeleteParams;
-use mooring_cluster::{AuditEvent, Mutation};
+use mooring_cluster::{AuditEvent, Mutation, wait};
 
 use crate::harness::judge::explained::{explained, may_steal};
 use crate::harness::judge::rules::{
-    changes_nothing, claimed_before, gate_false_before, not_empty, one_holder,
+    changes_nothing, claimed_before, gate_false_before, has_open_gate, not_empty, one_holder,
 };
 use crate::harness::judge::writes::Writes;
 use crate::harness::scene::{SOON, Scene};
@@ -55,8 +55,13 @@ impl Scene {
         let history = self.mutations().await;
         let mut mutations = history.clone();
         mutations.retain(|mutation| !foreign.contains(&mutation.sequence));
+        let attached = self.attached.load(Ordering::Relaxed);
+        if attached {
+            // The API server writes to the audit log after it has answered: on a busy machine the last line is late.
+            let _late = wait(SOON, async || has_open_gate(&self.audit())).await;
+        }
         let audit = self.audit();
-        if self.attached.load(Ordering::Relaxed) {
+        if attached {
             not_empty(&mutations, &audit);
         }
         let spans = one_holder(&audit, &self.name);

@@ -182,11 +182,15 @@ pub fn not_empty(mutations: &[Mutation], audit: &[AuditEvent]) {
         "an address was attached, and the history of EC2 is empty"
     );
     assert!(
-        audit
-            .iter()
-            .any(|event| event.by_mooring() && event.condition(GATE) == Some("True")),
+        has_open_gate(audit),
         "an address was attached, and the audit log has no gate that Mooring set to True"
     );
+}
+
+/// Does the audit log contain a gate that Mooring set to True?
+pub fn has_open_gate(audit: &[AuditEvent]) -> bool {
+    let mut events = audit.iter();
+    events.any(|event| event.by_mooring() && event.condition(GATE) == Some("True"))
 }
 
 /// Histories that violate a rule.
