@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn functions_that_a_constant_calls_are_needed() {
+    fn functions_that_a_constant_calls_are_needed_and_those_that_they_call() {
         let file = syn::parse_file(
             "const A: u8 = double(2);
              const fn double(n: u8) -> u8 { add(n, n) }
