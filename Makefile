@@ -116,15 +116,15 @@ endif
 checkers-to-build: need
 	@.ci/timed 'checkers to build' cargo build --profile optimised --package mooring-model --package mooring-simulation
 
-# The model's quick configurations, and some seeds of the simulation.
+# The model's quick configurations, and some seeds of the simulation. What uses one core only comes early.
 checkers: checkers-to-build
 	@.ci/timed model $(CHECK)mooring-model --quick
+	@.ci/timed 'simulation: many' $(CHECK)mooring-simulation --seeds 1 --twice 0 --scenario many
+	@.ci/timed 'simulation: succession' $(CHECK)mooring-simulation --seeds 10 --twice 2 --scenario succession
+	@.ci/timed 'simulation: late' $(CHECK)mooring-simulation --seeds 10 --twice 2 --scenario late
+	@.ci/timed 'simulation: ended' $(CHECK)mooring-simulation --seeds 10 --twice 2 --scenario ended
+	@.ci/timed 'simulation: retries' $(CHECK)mooring-simulation --seeds 4 --twice 1 --scenario retries
 	@.ci/timed simulation $(CHECK)mooring-simulation --seeds 100 --twice 25
-	@.ci/timed 'simulation: succession' $(CHECK)mooring-simulation --seeds 10 --scenario succession
-	@.ci/timed 'simulation: late' $(CHECK)mooring-simulation --seeds 10 --scenario late
-	@.ci/timed 'simulation: ended' $(CHECK)mooring-simulation --seeds 10 --scenario ended
-	@.ci/timed 'simulation: retries' $(CHECK)mooring-simulation --seeds 4 --scenario retries
-	@.ci/timed 'simulation: many' $(CHECK)mooring-simulation --seeds 1 --scenario many
 
 verify: tools build
 	@.ci/verify $(SLICES)
