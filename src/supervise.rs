@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use http::serve as serve_http;
 
-use crate::telemetry::{Part, Readiness, chain};
+use crate::telemetry::{Readiness, Requirement, chain};
 
 /// Any error of a task.
 pub type BoxError = Box<dyn StdError + Send + Sync>;
@@ -220,7 +220,7 @@ impl Supervisor {
         if let Some(failure) = &failure {
             tracing::error!(error = chain(failure), "a task failed: ending the process");
         }
-        self.readiness.set(Part::Running, false);
+        self.readiness.set(Requirement::Running, false);
         let ended = tokio::select! {
             Some(_) = signals.recv() => Err(SupervisorError::ForcedShutdown),
             ended = self.end() => ended,

@@ -7,7 +7,7 @@ use std::error::Error as StdError;
 use clap::ValueEnum;
 use tracing_subscriber::EnvFilter;
 
-pub use readiness::{Part, Readiness};
+pub use readiness::{Readiness, Requirement};
 
 /// The log filter if `RUST_LOG` is not set: messages of the SDK and of kube only from level `warn`.
 const DEFAULT_FILTER: &str = "info,aws_config=warn,aws_smithy_runtime=warn,hyper=warn,kube=warn";

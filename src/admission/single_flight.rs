@@ -43,7 +43,7 @@ impl<T> Reads<T> {
 }
 
 /// How a caller gets the value.
-enum Part<T> {
+enum Role<T> {
     /// From the read of another caller.
     Shares(Outcome<T>),
     /// From its own read.
@@ -77,26 +77,26 @@ impl<T: Clone + Send + Sync + 'static> SingleFlight<T> {
         read: impl Future<Output = Result<T, E>> + Send + 'static,
     ) -> Result<T, E> {
         loop {
-            match self.part() {
-                Part::Shares(outcome) => {
+            match self.role() {
+                Role::Shares(outcome) => {
                     if let Ok(value) = outcome.await {
                         return Ok(value);
                     }
                 }
-                Part::Reads(sender, outcome) => return self.read(read, sender, outcome).await,
+                Role::Reads(sender, outcome) => return self.read(read, sender, outcome).await,
             }
         }
     }
 
-    fn part(&self) -> Part<T> {
+    fn role(&self) -> Role<T> {
         let mut next = self.0.next();
         if let Some(outcome) = &*next {
-            return Part::Shares(outcome.clone());
+            return Role::Shares(outcome.clone());
         }
         let (sender, outcome) = oneshot::channel();
         let outcome = outcome.shared();
         *next = Some(outcome.clone());
-        Part::Reads(sender, outcome)
+        Role::Reads(sender, outcome)
     }
 
     async fn read<E: Send + 'static>(

@@ -12,7 +12,7 @@ use rustls::ServerConfig;
 use super::duration::duration;
 use super::pod_events::PodEvents;
 use crate::metrics::Metrics;
-use crate::telemetry::{Part, Readiness, chain, date};
+use crate::telemetry::{Readiness, Requirement, chain, date};
 use crate::tls::{self, CertificateNotice, Lifetimes, SelfManaged, Serving, Trust};
 
 /// A new certificate is published for two intervals before it is served, because replicas and API servers read late.
@@ -153,7 +153,7 @@ impl Args {
                 let until = date(not_after);
                 tracing::info!(not_after = until, "serving the webhook's certificate");
                 counted.certificate_expiry(not_after);
-                ready.set(Part::Certificate, true);
+                ready.set(Requirement::Certificate, true);
             }
             CertificateNotice::Refused(error) => {
                 let error = chain(&error);
@@ -189,8 +189,8 @@ impl Args {
         let (ready, source) = (readiness.clone(), self.tls);
         let trust = serving.trust(client.clone(), interval, move |trust| {
             match &trust {
-                Trust::Trusted => ready.set(Part::Trust, true),
-                Trust::Untrusted(_) | Trust::Ended => ready.set(Part::Trust, false),
+                Trust::Trusted => ready.set(Requirement::Trust, true),
+                Trust::Untrusted(_) | Trust::Ended => ready.set(Requirement::Trust, false),
                 Trust::Unknown(error) => tracing::warn!(
                     error,
                     "it is not known whether the API server trusts the certificate"

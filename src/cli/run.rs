@@ -23,7 +23,7 @@ use super::signals::signals;
 use crate::admission::{self, Caches, KubeReader, Webhook};
 use crate::metrics::Metrics;
 use crate::supervise::{BoxError, Stage, Supervisor, Times, serve_http};
-use crate::telemetry::{self, LogFormat, Part, Readiness};
+use crate::telemetry::{self, LogFormat, Readiness, Requirement};
 use controller_task::{ControllerArgs, ControllerTask};
 
 /// Time limit for the shutdown of the controller. A call in flight that changes EC2 ends within 5 s, then
@@ -170,8 +170,13 @@ async fn start(args: Args) -> Result<(), BoxError> {
         )?;
     } else {
         tracing::info!("this process answers no reviews (--webhook=false)");
-        for part in [Part::Caches, Part::Webhook, Part::Certificate, Part::Trust] {
-            readiness.set(part, true);
+        for requirement in [
+            Requirement::Caches,
+            Requirement::Webhook,
+            Requirement::Certificate,
+            Requirement::Trust,
+        ] {
+            readiness.set(requirement, true);
         }
     }
     let settings = settings(args);
@@ -214,7 +219,7 @@ fn webhook(
     let (ready, filled) = (readiness.clone(), caches.clone());
     supervisor.spawn_endless(Stage::Serving, "the cache synchronization", async move {
         filled.filled().await;
-        ready.set(Part::Caches, true);
+        ready.set(Requirement::Caches, true);
         std::future::pending::<()>().await;
     });
 
@@ -239,7 +244,7 @@ fn webhook(
         Ok::<(), Infallible>(())
     };
     supervisor.spawn(Stage::Serving, "the webhook", server);
-    readiness.set(Part::Webhook, true);
+    readiness.set(Requirement::Webhook, true);
     Ok(())
 }
 

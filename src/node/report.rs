@@ -92,7 +92,7 @@ pub fn status(reports: &Reports, outcomes: &ProbeResults) -> IpNodeStatus {
         message: Some(report.message.clone()).filter(|message| !message.is_empty()),
         probe: outcomes
             .get(ip)
-            .filter(|found| found.subject.is_of(report))
+            .filter(|found| found.probed.is_of(report))
             .map(probed),
     };
     IpNodeStatus {
@@ -110,7 +110,7 @@ fn probed(found: &SubjectResult) -> ProbedAddress {
         message,
     } = &found.outcome;
     ProbedAddress {
-        target: found.subject.target.clone(),
+        target: found.probed.target.clone(),
         observed: observed.map(|address| address.to_string()),
         round_trip_milliseconds: round_trip.and_then(|time| i64::try_from(time).ok()),
         message: Some(message.clone()).filter(|message| !message.is_empty()),

@@ -101,9 +101,9 @@ pub async fn run(
 }
 
 /// Applies one change: an object that exists, an object that is gone, or a complete list.
-type ApplyChange = fn(&mut WatchState, Change);
+type ApplyChange = fn(&mut WatchState, WatchChange);
 
-enum Change {
+enum WatchChange {
     There(DynamicObject),
     Gone(DynamicObject),
     All(Vec<DynamicObject>),
@@ -139,18 +139,18 @@ async fn follow<F: Fields>(
                     Event::Init => list.clear(),
                     Event::InitApply(object) => list.push(object),
                     Event::InitDone => {
-                        apply(&mut known, Change::All(std::mem::take(&mut list)));
+                        apply(&mut known, WatchChange::All(std::mem::take(&mut list)));
                         if !std::mem::replace(&mut synced, true) {
                             known.missing -= 1;
                         }
                         known.publish();
                     }
                     Event::Apply(object) => {
-                        apply(&mut known, Change::There(object));
+                        apply(&mut known, WatchChange::There(object));
                         known.publish();
                     }
                     Event::Delete(object) => {
-                        apply(&mut known, Change::Gone(object));
+                        apply(&mut known, WatchChange::Gone(object));
                         known.publish();
                     }
                 }
@@ -182,15 +182,15 @@ fn parsed<K: Resource<DynamicType = ()> + DeserializeOwned>(
     (name, parsed.ok())
 }
 
-fn blocks(known: &mut WatchState, change: Change) {
+fn blocks(known: &mut WatchState, change: WatchChange) {
     let blocks = &mut known.objects.blocks;
     match change {
-        Change::There(object) => {
+        WatchChange::There(object) => {
             let (name, block) = parsed(object);
             blocks.extend(block.map(|block| (name, read::block(&block))));
         }
-        Change::Gone(object) => drop(blocks.remove(&name(&object))),
-        Change::All(list) => {
+        WatchChange::Gone(object) => drop(blocks.remove(&name(&object))),
+        WatchChange::All(list) => {
             let mut before = std::mem::take(blocks);
             blocks.extend(list.into_iter().filter_map(|object| {
                 let (name, block) = parsed(object);
@@ -202,23 +202,23 @@ fn blocks(known: &mut WatchState, change: Change) {
     }
 }
 
-fn ips(known: &mut WatchState, change: Change) {
+fn ips(known: &mut WatchState, change: WatchChange) {
     let ips = &mut known.objects.ips;
     match change {
-        Change::There(object) => {
+        WatchChange::There(object) => {
             let (name, ip) = parsed(object);
             ips.extend(ip.map(|ip| (name.clone(), read::ip(&ip))));
             known.watched.insert(name);
         }
         // The IP is claimed for another node, or has no claim. The rest of its spec is still valid.
-        Change::Gone(object) => {
+        WatchChange::Gone(object) => {
             let name = name(&object);
             if let Some(ip) = ips.get_mut(&name) {
                 ip.claim = None;
             }
             known.watched.remove(&name);
         }
-        Change::All(list) => {
+        WatchChange::All(list) => {
             let listed: Vec<(String, Option<Ip>)> = list.into_iter().map(parsed).collect();
             let before = std::mem::take(&mut known.watched);
             known.watched = listed.iter().map(|(name, _)| name.clone()).collect();
@@ -235,15 +235,15 @@ fn ips(known: &mut WatchState, change: Change) {
     }
 }
 
-fn pods(known: &mut WatchState, change: Change) {
+fn pods(known: &mut WatchState, change: WatchChange) {
     let pods = &mut known.objects.pods;
     match change {
-        Change::There(pod) => match read::pod(&pod) {
+        WatchChange::There(pod) => match read::pod(&pod) {
             Some((uid, pod)) => drop(pods.insert(uid, pod)),
             None => drop(pods.remove(uid(&pod))),
         },
-        Change::Gone(pod) => drop(pods.remove(uid(&pod))),
-        Change::All(list) => *pods = list.iter().filter_map(read::pod).collect(),
+        WatchChange::Gone(pod) => drop(pods.remove(uid(&pod))),
+        WatchChange::All(list) => *pods = list.iter().filter_map(read::pod).collect(),
     }
     let wanted = &known.objects.pods;
     let watched = &known.watched;

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::admission::ConnectionLimit;
 use crate::metrics::{CONTENT_TYPE, Metrics};
-use crate::telemetry::{Part, Readiness};
+use crate::telemetry::{Readiness, Requirement};
 
 /// Time limit for receiving the headers of a request.
 const HEADERS: Duration = Duration::from_secs(5);
@@ -48,7 +48,7 @@ async fn ready(State(process): State<Process>) -> (StatusCode, String) {
     if missing.is_empty() {
         return (StatusCode::OK, "ok\n".to_owned());
     }
-    let missing: Vec<_> = missing.iter().map(Part::to_string).collect();
+    let missing: Vec<_> = missing.iter().map(Requirement::to_string).collect();
     (
         StatusCode::SERVICE_UNAVAILABLE,
         format!("not ready: {}\n", missing.join(", ")),

@@ -4,7 +4,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 use super::{Stage, Supervisor, SupervisorError, Times};
-use crate::telemetry::{Part, Readiness};
+use crate::telemetry::{Readiness, Requirement};
 
 const TIMES: Times = Times {
     deciding: Duration::from_millis(100),
@@ -50,7 +50,7 @@ async fn a_signal_stops_the_controller_then_drains_then_stops_the_servers() {
     signal.send("SIGTERM").await.unwrap();
     ended(supervisor, signals).await.unwrap();
     assert_eq!(*log.lock().unwrap(), ["controller", "webhook"]);
-    assert!(readiness.missing().contains(&Part::Running));
+    assert!(readiness.missing().contains(&Requirement::Running));
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A requirement for the process to be ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Part {
+pub enum Requirement {
     /// The caches of the webhook have been filled by a complete list.
     Caches,
     /// All kinds that the controller watches have been listed.
@@ -21,8 +21,8 @@ pub enum Part {
     Running,
 }
 
-impl Part {
-    /// Every part, in order.
+impl Requirement {
+    /// Every requirement, in order.
     pub const ALL: [Self; 6] = [
         Self::Caches,
         Self::Watches,
@@ -33,7 +33,7 @@ impl Part {
     ];
 }
 
-impl fmt::Display for Part {
+impl fmt::Display for Requirement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Caches => "caches",
@@ -48,7 +48,7 @@ impl fmt::Display for Part {
 
 /// Which requirements are met. Clones share the same state.
 #[derive(Clone, Debug)]
-pub struct Readiness(Arc<[AtomicBool; Part::ALL.len()]>);
+pub struct Readiness(Arc<[AtomicBool; Requirement::ALL.len()]>);
 
 impl Default for Readiness {
     fn default() -> Self {
@@ -61,14 +61,14 @@ impl Readiness {
     #[must_use]
     pub fn new() -> Self {
         let readiness = Self(Arc::default());
-        readiness.set(Part::Running, true);
+        readiness.set(Requirement::Running, true);
         readiness
     }
 
     /// Sets whether a requirement is met.
-    pub fn set(&self, part: Part, there: bool) {
-        for (known, flag) in Part::ALL.iter().zip(self.0.iter()) {
-            if *known == part {
+    pub fn set(&self, requirement: Requirement, there: bool) {
+        for (known, flag) in Requirement::ALL.iter().zip(self.0.iter()) {
+            if *known == requirement {
                 flag.store(there, Ordering::Release);
             }
         }
@@ -76,37 +76,37 @@ impl Readiness {
 
     /// The requirements that are not met.
     #[must_use]
-    pub fn missing(&self) -> Vec<Part> {
-        Part::ALL
+    pub fn missing(&self) -> Vec<Requirement> {
+        Requirement::ALL
             .iter()
             .zip(self.0.iter())
             .filter(|(_, flag)| !flag.load(Ordering::Acquire))
-            .map(|(part, _)| *part)
+            .map(|(requirement, _)| *requirement)
             .collect()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Part, Readiness};
+    use super::{Readiness, Requirement};
 
     #[test]
     fn it_is_ready_when_every_part_is_there_and_not_before() {
         let readiness = Readiness::new();
         let needed = [
-            Part::Caches,
-            Part::Watches,
-            Part::Webhook,
-            Part::Certificate,
-            Part::Trust,
+            Requirement::Caches,
+            Requirement::Watches,
+            Requirement::Webhook,
+            Requirement::Certificate,
+            Requirement::Trust,
         ];
         assert_eq!(readiness.missing(), needed);
-        for part in needed {
-            assert!(readiness.missing().contains(&part));
-            readiness.set(part, true);
+        for requirement in needed {
+            assert!(readiness.missing().contains(&requirement));
+            readiness.set(requirement, true);
         }
         assert_eq!(readiness.missing(), []);
-        readiness.clone().set(Part::Running, false);
-        assert_eq!(readiness.missing(), [Part::Running]);
+        readiness.clone().set(Requirement::Running, false);
+        assert_eq!(readiness.missing(), [Requirement::Running]);
     }
 }

@@ -80,18 +80,18 @@ impl FakeNft {
     }
 
     /// Starts a node part with this `nft`.
-    fn node_part(&self, world: &World) -> Part {
+    fn node_part(&self, world: &World) -> Process {
         let path = std::env::var("PATH").unwrap();
         let mut command = node_part(world);
         command.env("PATH", format!("{}:{path}", self.0.display()));
-        Part(command.stdout(Stdio::piped()).spawn().unwrap())
+        Process(command.stdout(Stdio::piped()).spawn().unwrap())
     }
 }
 
 /// A node part, which ends when this is dropped.
-struct Part(Child);
+struct Process(Child);
 
-impl Drop for Part {
+impl Drop for Process {
     fn drop(&mut self) {
         self.0.kill().unwrap();
         self.0.wait().unwrap();

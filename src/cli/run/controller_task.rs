@@ -15,7 +15,7 @@ use crate::cloud::ec2::Ec2;
 use crate::controller::{self, Observer, Options};
 use crate::metrics::Metrics;
 use crate::supervise::{Stage, Supervisor};
-use crate::telemetry::{Part, Readiness};
+use crate::telemetry::{Readiness, Requirement};
 
 /// What the flags say of the controller.
 pub(super) struct ControllerArgs {
@@ -65,7 +65,7 @@ impl ControllerTask {
         match self {
             Self::Off => {
                 tracing::info!("this process runs no controller (--controller=false)");
-                readiness.set(Part::Watches, true);
+                readiness.set(Requirement::Watches, true);
             }
             Self::Now(cloud) => {
                 let options = options(settings, clients, caches, cloud, readiness, metrics, stop);
@@ -74,7 +74,7 @@ impl ControllerTask {
             Self::Later => {
                 // Reviews do not wait for the controller, so a rollout of the default Deployment to a configuration without
                 // a region is completed, and then none leads. One of a process without a webhook stops.
-                readiness.set(Part::Watches, caches.is_some());
+                readiness.set(Requirement::Watches, caches.is_some());
                 let events = PodEvents::start(&clients.general, &settings.namespace);
                 let (ready, counted) = (readiness.clone(), metrics.clone());
                 supervisor.spawn(Stage::Deciding, task, async move {
@@ -116,7 +116,7 @@ fn options(
         // still uses them: the objects that a pod or a refusal depends on are always read again.
         observer: caches
             .map(|caches| -> Observer { Arc::new(move |kind, event| caches.see(kind, event)) }),
-        on_synced: Box::new(move || ready.set(Part::Watches, true)),
+        on_synced: Box::new(move || ready.set(Requirement::Watches, true)),
     };
     tracing::info!(identity = options.identity, "starting the controller");
     options

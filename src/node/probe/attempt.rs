@@ -89,8 +89,8 @@ pub enum AttemptError {
 /// Makes one attempt.
 pub(super) async fn attempt(order: &Order, limit: Duration) -> Attempt {
     let silent = || AttemptError::Silent {
-        target: order.subject.target.clone(),
-        address: order.subject.address,
+        target: order.probed.target.clone(),
+        address: order.probed.address,
         limit,
     };
     let asked = timeout(limit, ask(order)).await;
@@ -108,7 +108,7 @@ pub(super) async fn attempt(order: &Order, limit: Duration) -> Attempt {
 }
 
 async fn ask(order: &Order) -> Result<(Ipv4Addr, Duration), AttemptError> {
-    let (target, address) = (&order.subject.target, order.subject.address);
+    let (target, address) = (&order.probed.target, order.probed.address);
     let broken = |source| AttemptError::Connection {
         target: target.clone(),
         address,
@@ -135,7 +135,7 @@ async fn ask(order: &Order) -> Result<(Ipv4Addr, Duration), AttemptError> {
 
 /// The first address of the target to which packets leave with the static address.
 async fn destination(order: &Order) -> Result<SocketAddrV4, AttemptError> {
-    let target = &order.subject.target;
+    let target = &order.probed.target;
     let found = tokio::net::lookup_host(target).await;
     let found = found.map_err(|source| AttemptError::Lookup {
         target: target.clone(),
@@ -169,7 +169,7 @@ fn open(order: &Order) -> io::Result<TcpSocket> {
     }
     // An attempt that is aborted sends at most a reset.
     socket.set_linger(Some(Duration::ZERO))?;
-    socket.bind(&SocketAddrV4::new(order.subject.address, 0).into())?;
+    socket.bind(&SocketAddrV4::new(order.probed.address, 0).into())?;
     Ok(TcpSocket::from_std_stream(socket.into()))
 }
 

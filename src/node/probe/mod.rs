@@ -11,6 +11,6 @@ mod outcome;
 mod run;
 
 pub use attempt::AttemptError;
-pub use order::{Order, Orders, Subject, orders};
+pub use order::{Order, Orders, ProbedClaim, orders};
 pub use outcome::{Attempt, ProbeResult, ProbeResults, ProbeState, SubjectResult};
 pub use run::{Limits, run};

@@ -10,9 +10,9 @@ use crate::node::settings::NodeSettings;
 use crate::node::slots;
 use crate::node::state::KernelState;
 
-/// One claim of an address, and the target of its probe. Each outcome belongs to one subject.
+/// One claim of an address, and the target of its probe. Each outcome belongs to one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Subject {
+pub struct ProbedClaim {
     /// The address.
     pub address: Ipv4Addr,
     /// The UID of the pod.
@@ -23,19 +23,19 @@ pub struct Subject {
     pub target: String,
 }
 
-impl Subject {
-    /// Whether the report is about the claim of this subject.
+impl ProbedClaim {
+    /// Whether the report is about this claim.
     #[must_use]
     pub fn is_of(&self, report: &Report) -> bool {
         (self.address, &self.pod, &self.claim) == (report.address, &report.pod, &report.claim)
     }
 }
 
-/// One probe: its subject, its interval, and how the connection is opened.
+/// One probe: its claim, its interval, and how the connection is opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Order {
     /// The claim and the target.
-    pub subject: Subject,
+    pub probed: ProbedClaim,
     /// Time between two attempts.
     pub interval: Duration,
     /// The packet mark of the ENI, if a pod has the address. None: a program in the namespace of the node has it.
@@ -58,7 +58,7 @@ pub fn orders(desired: &Desired, kernel: &KernelState, settings: &NodeSettings) 
         let report = desired.reports.get(&to.ip)?;
         let slot = slots.get(&to.mac)?;
         let order = Order {
-            subject: Subject {
+            probed: ProbedClaim {
                 address: *address,
                 pod: report.pod.clone(),
                 claim: report.claim.clone(),

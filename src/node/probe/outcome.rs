@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-use super::order::Subject;
+use super::order::ProbedClaim;
 
 /// Number of failed attempts in sequence before the failure is reported.
 const FAILURES: u32 = 3;
@@ -27,7 +27,7 @@ pub enum Attempt {
     },
 }
 
-/// The reported result of the probe of one subject.
+/// The reported result of the probe of one claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProbeResult {
     /// The source address that the target saw. None: there was no answer with an address.
@@ -38,11 +38,11 @@ pub struct ProbeResult {
     pub message: String,
 }
 
-/// An outcome with its subject.
+/// An outcome with its claim.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubjectResult {
     /// The claim and the target that were probed.
-    pub subject: Subject,
+    pub probed: ProbedClaim,
     /// The reported result.
     pub outcome: ProbeResult,
 }
@@ -51,10 +51,10 @@ pub struct SubjectResult {
 pub type ProbeResults = BTreeMap<String, SubjectResult>;
 
 impl ProbeResult {
-    fn of(subject: &Subject, attempt: &Attempt) -> Self {
-        let Subject {
+    fn of(probed: &ProbedClaim, attempt: &Attempt) -> Self {
+        let ProbedClaim {
             address, target, ..
-        } = subject;
+        } = probed;
         match attempt {
             Attempt::Answer {
                 observed,
@@ -90,7 +90,7 @@ impl ProbeResult {
     }
 }
 
-/// The state of the probe of one subject.
+/// The state of the probe of one claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProbeState {
     outcome: Option<ProbeResult>,
@@ -115,8 +115,8 @@ impl ProbeState {
     /// address is not verified, another failure is reported only after three equal results in sequence, so that the
     /// report does not change with each attempt.
     #[must_use]
-    pub fn after(&self, subject: &Subject, attempt: &Attempt) -> Self {
-        let found = ProbeResult::of(subject, attempt);
+    pub fn after(&self, probed: &ProbedClaim, attempt: &Attempt) -> Self {
+        let found = ProbeResult::of(probed, attempt);
         let again = self
             .latest
             .as_ref()
@@ -181,7 +181,7 @@ mod tests {
 
     /// The outcome after each attempt: the address that the target saw, or the message.
     fn reported(attempts: &[Attempt]) -> Vec<String> {
-        let subject = Subject {
+        let probed = ProbedClaim {
             address: ADDRESS,
             pod: "uid".to_owned(),
             claim: "7".to_owned(),
@@ -190,7 +190,7 @@ mod tests {
         let mut progress = ProbeState::default();
         let mut reported = Vec::new();
         for attempt in attempts {
-            progress = progress.after(&subject, attempt);
+            progress = progress.after(&probed, attempt);
             reported.push(match progress.outcome() {
                 None => "nothing".to_owned(),
                 Some(outcome) if outcome.is_verified() => "verified".to_owned(),
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn the_round_trip_is_that_of_the_attempt_that_led_to_the_outcome() {
-        let subject = Subject {
+        let probed = ProbedClaim {
             address: ADDRESS,
             pod: String::new(),
             claim: String::new(),
@@ -264,8 +264,8 @@ mod tests {
             observed: ADDRESS,
             round_trip,
         };
-        let first = ProbeState::default().after(&subject, &answer(3));
-        let second = first.after(&subject, &answer(8));
+        let first = ProbeState::default().after(&probed, &answer(3));
+        let second = first.after(&probed, &answer(8));
         assert_eq!(second.outcome(), first.outcome());
         assert_eq!(second.outcome().unwrap().round_trip, Some(3));
     }

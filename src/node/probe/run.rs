@@ -79,8 +79,8 @@ pub async fn run(
     }
 }
 
-/// Applies new orders. A new subject starts without an outcome and is probed at once. If only the route to the same
-/// subject changes, its progress is kept.
+/// Applies new orders. A new claim or target starts without an outcome and is probed at once. If only the route to the
+/// same target changes, its progress is kept.
 fn follow(probes: &mut BTreeMap<String, Probing>, orders: &Orders) {
     probes.retain(|ip, probe| {
         let same = orders.get(ip) == Some(&probe.order);
@@ -94,7 +94,7 @@ fn follow(probes: &mut BTreeMap<String, Probing>, orders: &Orders) {
         if before.is_some_and(|probe| probe.order == *order) {
             continue;
         }
-        let known = before.filter(|probe| probe.order.subject == order.subject);
+        let known = before.filter(|probe| probe.order.probed == order.probed);
         let progress = known.map(|probe| probe.progress.clone());
         let probe = Probing {
             order: order.clone(),
@@ -143,14 +143,14 @@ fn take_in(probes: &mut BTreeMap<String, Probing>, id: Id, (ip, found): &Done) {
         .take_if(|running| running.id() == id)
         .is_some()
     {
-        probe.progress = probe.progress.after(&probe.order.subject, found);
+        probe.progress = probe.progress.after(&probe.order.probed, found);
     }
 }
 
 fn publish(probes: &BTreeMap<String, Probing>, outcomes: &watch::Sender<ProbeResults>) {
     let found = probes.iter().filter_map(|(ip, probe)| {
         let found = SubjectResult {
-            subject: probe.order.subject.clone(),
+            probed: probe.order.probed.clone(),
             outcome: probe.progress.outcome()?.clone(),
         };
         Some((ip.clone(), found))

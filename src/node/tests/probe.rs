@@ -66,7 +66,7 @@ fn programmed_addresses_are_probed_on_the_path_of_the_pod() {
     let (pod, host) = (&orders["ip-1"], &orders["ip-2"]);
     assert_eq!((pod.mark, pod.link.as_str()), (Some(0x1_0000), "eth1"));
     assert_eq!((host.mark, host.link.as_str()), (None, "eth2"));
-    assert_eq!(pod.subject.claim, "claim-1");
+    assert_eq!(pod.probed.claim, "claim-1");
     assert!(pod.destinations.uses_static_address(TARGET));
     let mut waiting = both;
     waiting

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use tokio::sync::{Mutex, watch};
 
 use super::{
-    ApplyChange, Change, Objects, POLL_INTERVAL, WatchState, blocks, ips, poll_unwatched_ips, run,
+    ApplyChange, Objects, POLL_INTERVAL, WatchChange, WatchState, blocks, ips, poll_unwatched_ips,
+    run,
 };
 use crate::fake_api::half_open_api_server;
 use crate::node::objects::Pod;
@@ -61,8 +62,8 @@ fn parse(object: Value) -> DynamicObject {
     serde_json::from_value(object).unwrap()
 }
 
-fn all<const N: usize>(objects: [Value; N]) -> Change {
-    Change::All(objects.map(parse).into())
+fn all<const N: usize>(objects: [Value; N]) -> WatchChange {
+    WatchChange::All(objects.map(parse).into())
 }
 
 /// An API server that answers requests for lists: `of` gets the kind and how many lists of it came before. The watches
@@ -172,10 +173,10 @@ fn an_object_that_cannot_be_read_any_more_stays_as_it_was_until_it_is_gone() {
         let before = known.objects.clone();
         apply(&mut known, all([broken(readable.clone())]));
         assert_eq!(known.objects, before);
-        apply(&mut known, Change::There(parse(broken(readable))));
+        apply(&mut known, WatchChange::There(parse(broken(readable))));
         assert_eq!(known.objects, before);
     }
-    blocks(&mut known, Change::Gone(parse(broken(block("a")))));
+    blocks(&mut known, WatchChange::Gone(parse(broken(block("a")))));
     ips(&mut known, all([]));
     assert!(known.objects.blocks.is_empty());
     assert_eq!(known.objects.ips["a"].claim, None);
