@@ -94,10 +94,11 @@ fn same(before: &str, after: &str, when: &str) {
     );
 }
 
+/// Without the flag of an interface that is new: the kernel removes it a moment later.
 fn everything(node: Node<'_>) -> String {
     node.run(
-        "nft list ruleset; { iptables-legacy-save | grep -v '^#' || true; }; ip rule; ip route show table all; ip -4 addr; \
-         ip -6 rule; ip -6 addr | grep -v valid_lft",
+        "nft list ruleset; { iptables-legacy-save | grep -v '^#' || true; }; ip rule; \
+         ip route show table all | sed 's/ linkdown//'; ip -4 addr; ip -6 rule; ip -6 addr | grep -v valid_lft",
     )
     .lines()
     .map(|line| match line.find("packets ") {
