@@ -198,3 +198,21 @@ impl Facts {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::time::Duration;
+
+    use crate::facts::{Facts, Settings};
+    use crate::time::Instant;
+
+    #[test]
+    fn without_nodes_there_is_nothing_to_do_and_no_time_to_check_again() {
+        let facts = Facts::new(Settings {
+            inventory_interval: Duration::from_secs(1),
+        });
+        let (steps, again) = facts.node_steps(Instant::from_millis(1000));
+        assert!(steps.is_empty(), "{steps:?}");
+        assert_eq!(again, None);
+    }
+}
