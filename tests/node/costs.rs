@@ -18,8 +18,8 @@ const WORLDS: usize = 7;
 const ROUNDS: usize = 40;
 const LENGTH: Duration = Duration::from_millis(40);
 /// The time that the path may add to a connection. It is not a share: that depends on the machine, which opens a
-/// connection between two of its namespaces in 80 to 150 µs. Over a network a connection takes at least 160 µs,
-/// of which this is 5 %.
+/// connection between two of its namespaces in 80 to 150 µs. It is 5 % of a connection that takes 160 µs. Connections
+/// over a network were not measured.
 const PER_CONNECTION: Duration = Duration::from_micros(8);
 
 /// The throughput with the data path is at least 95 % of that without it, a connection takes at most 8 µs more, 200
