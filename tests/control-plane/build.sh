@@ -71,8 +71,8 @@ for module in "${todo[@]}"; do
   echo "building $module (${makes[$module]}): ${takes[$module]}, once"
   log="$out/$module.log"
   begin=$SECONDS
-  # What is in Go's cache is not built again.
-  packages=$(cd "$here/$module" && go list -deps tool 2>/dev/null | wc -l)
+  # What is in Go's cache is not built again. If the list fails, the build fails too, and prints the reason.
+  packages=$(cd "$here/$module" && { go list -deps tool 2>/dev/null || true; } | wc -l)
   (cd "$here/$module" && exec nice go build -v -trimpath -ldflags "$ldflags" -o "$out/$module/" tool) >"$log" 2>&1 &
   build=$!
   trap 'kill "$build" 2>/dev/null || true' EXIT
