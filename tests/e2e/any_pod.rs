@@ -226,8 +226,7 @@ fn with_additions(mut pod: Value, asked: &Value, ip: &str, uid: &str, block: &st
 }
 
 fn count_of_pods() -> usize {
-    let asked = std::env::var("MOORING_PODS").ok();
-    asked.and_then(|count| count.parse().ok()).unwrap_or(PODS)
+    mooring_cluster::count("MOORING_PODS", PODS)
 }
 
 async fn a_pod_of_any_kind_is_accepted_and_keeps_its_fields(scene: &Scene) {

@@ -109,10 +109,7 @@ pub fn rate(count: usize, begin: Instant) -> String {
 }
 
 fn restarts() -> usize {
-    let asked = std::env::var("MOORING_RESTARTS").ok();
-    asked
-        .and_then(|count| count.parse().ok())
-        .unwrap_or(RESTARTS)
+    mooring_cluster::count("MOORING_RESTARTS", RESTARTS)
 }
 
 async fn no_admission_fails_while_the_replicas_are_restarted_in_turn(scene: &Scene) {

@@ -174,10 +174,7 @@ pub async fn ask_on(scene: &Scene, ip: &str, stop: &AtomicBool, asked: &AtomicUs
 
 /// The number of renewals to wait for.
 fn renewals() -> usize {
-    let asked = std::env::var("MOORING_RENEWALS").ok();
-    asked
-        .and_then(|count| count.parse().ok())
-        .unwrap_or(RENEWALS)
+    mooring_cluster::count("MOORING_RENEWALS", RENEWALS)
 }
 
 /// Two replicas behind their Service: one renews the certificate, and the other reads it at its next check.

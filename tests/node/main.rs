@@ -46,13 +46,6 @@ use mooring_cluster::network::{Backend, Entered, enter};
 
 type Promise = fn(Backend);
 
-/// How often a test repeats something: `default`, unless a variable sets it (`make verify` repeats more often).
-fn repeats(variable: &str, default: usize) -> usize {
-    let set = std::env::var(variable).ok();
-    set.and_then(|number| number.parse().ok())
-        .unwrap_or(default)
-}
-
 /// The tests. Each runs with the rules of the AWS VPC CNI in both kinds of iptables.
 const PROMISES: &[(&str, Promise)] = &[
     (

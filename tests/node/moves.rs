@@ -60,7 +60,7 @@ pub fn an_address_moves_between_nodes_and_back(backend: Backend) {
         })
         .collect();
 
-    let moves = crate::repeats("MOORING_MOVES", MOVES);
+    let moves = mooring_cluster::count("MOORING_MOVES", MOVES);
     let mut slowest = Duration::ZERO;
     for step in 0..moves {
         let (from, to) = ((step + 1) % 2, step % 2);

@@ -49,7 +49,7 @@ pub fn starting_pods_never_send_from_another_address(backend: Backend) {
     };
     let evidence =
         || node.run("nft list ruleset; ip rule; ip route show table all; conntrack -L 2>&1");
-    let starts = crate::repeats("MOORING_STARTS", STARTS);
+    let starts = mooring_cluster::count("MOORING_STARTS", STARTS);
     let mut slowest = Duration::ZERO;
     for number in 0..starts {
         let pod = format!("pod-{number}");

@@ -47,6 +47,7 @@ mod audit;
 mod cert_manager;
 mod cluster;
 mod control_plane;
+mod count;
 mod ec2;
 mod eventually;
 mod http;
@@ -66,6 +67,7 @@ mod webhooks;
 pub use audit::AuditEvent;
 pub use cert_manager::CertManager;
 pub use cluster::{Cluster, ClusterOptions, NAMESPACE};
+pub use count::count;
 pub use ec2::{
     Calls, Ec2, EmulatorState, Fault, FaultId, HeldCall, Instance, Interface, Mutation, REGION,
 };

@@ -16,12 +16,7 @@ static UNUSED: AtomicUsize = AtomicUsize::new(0);
 const COST: usize = 2;
 
 fn permits(variable: &str, default: usize) -> Semaphore {
-    let count = std::env::var(variable).ok();
-    Semaphore::new(
-        count
-            .and_then(|count| count.parse().ok())
-            .unwrap_or(default),
-    )
+    Semaphore::new(mooring_cluster::count(variable, default))
 }
 
 /// Where a scene runs.
