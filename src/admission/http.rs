@@ -22,7 +22,7 @@ use super::load_shed::{BODY, Limits, Shed};
 use super::pod::{asks_for, bound_to, given_uid, mutate_pod, validate_pod};
 use super::review::{Reviewed, answer, fault, read, uid_of};
 use super::server::Following;
-use super::{Change, ClusterReader, Dependencies, PluginSettings, Request, Snapshot, Verdict};
+use super::{ClusterReader, Dependencies, Operation, PluginSettings, Request, Snapshot, Verdict};
 use super::{ip, ipblock};
 use crate::api::{Ip, IpBlock};
 use crate::metrics::Metrics;
@@ -172,9 +172,9 @@ impl<K: Reviewed + Send + Sync> ReviewKind<K> {
 
 /// The pod of a review. Existing pods are protected by the API server itself: `config/policies/pod_marks.yaml`.
 fn new_pod(request: &Request<Pod>) -> Result<&Pod, Denial> {
-    match &request.change {
-        Change::Create(pod) => Ok(pod),
-        Change::Update { .. } | Change::Delete(_) => Err(Denial::new(
+    match &request.operation {
+        Operation::Create(pod) => Ok(pod),
+        Operation::Update { .. } | Operation::Delete(_) => Err(Denial::new(
             DenyReason::BadRequest,
             "Mooring reviews only new pods",
             "apply the webhook configurations of Mooring again: their rules for pods have only the operation CREATE",
@@ -243,11 +243,12 @@ async fn validating_ip<S: ClusterReader>(
     body: Bytes,
 ) -> Response {
     let dependencies = |request: &Request<Ip>| Dependencies {
-        address: ip::address_wanted(&request.change),
+        address: ip::address_wanted(&request.operation),
         ..Dependencies::default()
     };
-    let rule =
-        |request: &Request<Ip>, snapshot: &Snapshot, _| ip::validate_ip(&request.change, snapshot);
+    let rule = |request: &Request<Ip>, snapshot: &Snapshot, _| {
+        ip::validate_ip(&request.operation, snapshot)
+    };
     ReviewKind {
         name: "validate-ip",
         dependencies,
@@ -262,10 +263,10 @@ async fn validating_ipblock<S: ClusterReader>(
     body: Bytes,
 ) -> Response {
     let rule = |request: &Request<IpBlock>, snapshot: &Snapshot, _| {
-        ipblock::validate_ipblock(&request.change, snapshot)
+        ipblock::validate_ipblock(&request.operation, snapshot)
     };
     let dependencies = |request: &Request<IpBlock>| Dependencies {
-        irrevocable: ipblock::is_irrevocable(&request.change),
+        irrevocable: ipblock::is_irrevocable(&request.operation),
         ..Dependencies::default()
     };
     ReviewKind {

@@ -6,7 +6,7 @@ use mooring_plan::admission::syntax::{check_namespaces, check_take_from};
 use mooring_plan::admission::{Denial, DenyReason};
 use mooring_plan::objects::{DesiredIp, Namespaces};
 
-use super::{Allowed, Change, KnownIp, Snapshot, Verdict};
+use super::{Allowed, KnownIp, Operation, Snapshot, Verdict};
 use crate::api::read::{UnreadableSpec, desired, desired_address};
 use crate::api::{Ip, IpBlock, IpSpec, IpStatus, check_routes};
 
@@ -14,31 +14,31 @@ use crate::api::{Ip, IpBlock, IpSpec, IpStatus, check_routes};
 ///
 /// # Errors
 /// The IP cannot have the address that it asks for, or a field has an impossible value.
-pub fn validate_ip(change: &Change<Ip>, snapshot: &Snapshot) -> Verdict {
-    match change {
-        Change::Create(ip) => {
+pub fn validate_ip(operation: &Operation<Ip>, snapshot: &Snapshot) -> Verdict {
+    match operation {
+        Operation::Create(ip) => {
             named(None, ip)?;
             place(ip, &readable(ip)?, snapshot)
         }
         // The deletion of an IP must not be delayed.
-        Change::Update { new, .. } if new.is_being_deleted() => Ok(Allowed::silently()),
-        Change::Update { old, new } => {
+        Operation::Update { new, .. } if new.is_being_deleted() => Ok(Allowed::silently()),
+        Operation::Update { old, new } => {
             named(Some(old), new)?;
             changed(old, new, snapshot)
         }
-        Change::Delete(ip) => Ok(Allowed::silently().warning(leaving(ip))),
+        Operation::Delete(ip) => Ok(Allowed::silently().warning(leaving(ip))),
     }
 }
 
 /// The address whose reservation the verdict depends on. None: it depends on no reservation.
 #[must_use]
-pub fn address_wanted(change: &Change<Ip>) -> Option<Address> {
-    match change {
-        Change::Create(ip) => desired_address(&ip.spec),
-        Change::Update { old, new } if old.spec.address != new.spec.address => {
+pub fn address_wanted(operation: &Operation<Ip>) -> Option<Address> {
+    match operation {
+        Operation::Create(ip) => desired_address(&ip.spec),
+        Operation::Update { old, new } if old.spec.address != new.spec.address => {
             desired_address(&new.spec)
         }
-        Change::Update { .. } | Change::Delete(_) => None,
+        Operation::Update { .. } | Operation::Delete(_) => None,
     }
 }
 

@@ -9,7 +9,7 @@ use mooring_plan::names::{BlockName, listed};
 use mooring_plan::objects::{BlockSpec, Namespaces};
 
 use super::snapshot::plan_block;
-use super::{Allowed, Change, KnownIp, Snapshot, Verdict};
+use super::{Allowed, KnownIp, Operation, Snapshot, Verdict};
 use crate::api::IpBlock;
 use crate::api::read::{UnreadableBlockSpec, block_spec, namespaces};
 
@@ -18,9 +18,9 @@ use crate::api::read::{UnreadableBlockSpec, block_spec, namespaces};
 /// # Errors
 /// The block cannot be read, a field has an impossible value, the block overlaps another one, or an `IP` would lose
 /// its address.
-pub fn validate_ipblock(change: &Change<IpBlock>, snapshot: &Snapshot) -> Verdict {
-    match change {
-        Change::Create(block) => {
+pub fn validate_ipblock(operation: &Operation<IpBlock>, snapshot: &Snapshot) -> Verdict {
+    match operation {
+        Operation::Create(block) => {
             named(None, block)?;
             let BlockSpec { range, .. } = readable(block)?;
             check_range(&name(block), &range, &snapshot.plan_blocks())?;
@@ -29,9 +29,9 @@ pub fn validate_ipblock(change: &Change<IpBlock>, snapshot: &Snapshot) -> Verdic
                 .warning(allows_no_namespace(&name(block), block)))
         }
         // The deletion of a block must not be delayed.
-        Change::Update { new, .. } if new.is_being_deleted() => Ok(Allowed::silently()),
-        Change::Update { old, new } => changed(old, new, snapshot),
-        Change::Delete(block) => {
+        Operation::Update { new, .. } if new.is_being_deleted() => Ok(Allowed::silently()),
+        Operation::Update { old, new } => changed(old, new, snapshot),
+        Operation::Delete(block) => {
             // A block that cannot be read has no addresses, so none can be lost.
             let Some(block) = plan_block(block) else {
                 return Ok(Allowed::silently());
@@ -42,13 +42,13 @@ pub fn validate_ipblock(change: &Change<IpBlock>, snapshot: &Snapshot) -> Verdic
     }
 }
 
-/// Whether the change can remove addresses from a block, or create one that overlaps another. Such a change cannot be
-/// undone: another block may contain the addresses before it is reverted, and IPs may be in a block that overlaps.
-pub(super) fn is_irrevocable(change: &Change<IpBlock>) -> bool {
-    match change {
-        Change::Create(_) | Change::Delete(_) => true,
-        Change::Update { new, .. } if new.is_being_deleted() => false,
-        Change::Update { old, new } => old.spec.range().ok() != new.spec.range().ok(),
+/// Whether the operation can remove addresses from a block, or create one that overlaps another. Such an operation cannot
+/// be undone: another block may contain the addresses before it is reverted, and IPs may be in a block that overlaps.
+pub(super) fn is_irrevocable(operation: &Operation<IpBlock>) -> bool {
+    match operation {
+        Operation::Create(_) | Operation::Delete(_) => true,
+        Operation::Update { new, .. } if new.is_being_deleted() => false,
+        Operation::Update { old, new } => old.spec.range().ok() != new.spec.range().ok(),
     }
 }
 

@@ -31,7 +31,7 @@ pub use cluster_reader::{ClusterReader, Dependencies, Right, Rights, Unreadable}
 pub use http::{PATHS, Webhook, router};
 pub use known_ip::KnownIp;
 pub use kube_reader::KubeReader;
-pub use request::{Change, Request};
+pub use request::{Operation, Request};
 pub use server::{ConnectionLimit, End, serve};
 pub use snapshot::{BoundNode, Snapshot};
 pub use verdict::{Allowed, Verdict};

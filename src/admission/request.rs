@@ -5,7 +5,7 @@ use mooring_plan::admission::usage::Requester;
 
 /// The requested operation on an object.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Change<K> {
+pub enum Operation<K> {
     /// The object is created.
     Create(K),
     /// The object is updated.
@@ -29,15 +29,16 @@ pub struct Request<K> {
     /// The user that makes the request.
     pub requester: Requester,
     /// The requested operation.
-    pub change: Change<K>,
+    pub operation: Operation<K>,
 }
 
 impl<K: Resource<DynamicType = ()>> Request<K> {
     /// The object in a message. One that is made from a template has no name yet.
     #[must_use]
     pub fn called(&self) -> String {
-        let (Change::Create(object) | Change::Update { new: object, .. } | Change::Delete(object)) =
-            &self.change;
+        let (Operation::Create(object)
+        | Operation::Update { new: object, .. }
+        | Operation::Delete(object)) = &self.operation;
         let (kind, meta) = (K::kind(&()), object.meta());
         let name = match (&meta.name, &meta.generate_name) {
             (Some(name), _) => name.clone(),

@@ -16,7 +16,7 @@ use super::envelope::{Contents, Head, UnreadableField};
 use super::json_object::Object;
 use super::load_shed::{VALUES, values};
 use super::pod::PartialPod;
-use super::request::{Change, Request};
+use super::request::{Operation, Request};
 use super::{Allowed, Verdict};
 use crate::api::{Ip, IpBlock};
 
@@ -94,20 +94,20 @@ fn request<K: Reviewed>(text: &str, uid: &str, operation: &str) -> Result<Reques
     let (object, old) = (contents.object, contents.old_object);
     let object = || there(object, "object");
     let old = || there(old, "oldObject");
-    let change = match contents.operation.as_str() {
-        "CREATE" => Change::Create(object()?),
-        "UPDATE" => Change::Update {
+    let operation = match contents.operation.as_str() {
+        "CREATE" => Operation::Create(object()?),
+        "UPDATE" => Operation::Update {
             old: old()?,
             new: object()?,
         },
-        "DELETE" => Change::Delete(old()?),
+        "DELETE" => Operation::Delete(old()?),
         other => return Err(bad(format!("request.operation is \"{other}\""))),
     };
     Ok(Request {
         uid: uid.to_owned(),
         namespace: contents.namespace,
         requester: contents.user.map(requester).unwrap_or_default(),
-        change,
+        operation,
     })
 }
 

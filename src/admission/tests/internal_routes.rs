@@ -6,7 +6,7 @@ use super::http::{Scripted, post, review, webhook};
 use super::named::{of_block, refused_when_it_is_new, verdicts};
 use super::{accepts_silently, block, ip, warns};
 use crate::admission::ip::validate_ip;
-use crate::admission::{Change, Snapshot};
+use crate::admission::{Operation, Snapshot};
 use crate::api::{Ip, IpBlock};
 
 /// Rule: R8.23.
@@ -56,16 +56,16 @@ fn an_internal_route_is_refused_and_a_useless_one_warned_of() {
             Value::Null,
         );
         let new = ip("partner-b", "uid-b", spec, Value::Null);
-        let update = Change::Update {
+        let update = Operation::Update {
             old: plain,
             new: new.clone(),
         };
-        let later = Change::Update {
+        let later = Operation::Update {
             old: new.clone(),
             new: new.clone(),
         };
         (
-            validate_ip(&Change::Create(new), &snapshot),
+            validate_ip(&Operation::Create(new), &snapshot),
             validate_ip(&update, &snapshot),
             validate_ip(&later, &snapshot),
         )
@@ -118,7 +118,7 @@ fn a_route_of_an_ip_within_the_default_of_its_block_is_refused() {
             &plain,
             |ip| ip.spec.routes = super::read(partner.clone()),
             later,
-            |change| validate_ip(change, &snapshot),
+            |operation| validate_ip(operation, &snapshot),
         );
         let words = format!("the route to {to} is within the internal network {internal}");
         warns(routed.2.clone(), &words);

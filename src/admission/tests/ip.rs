@@ -8,7 +8,7 @@ use super::{
     snapshot_of, warns,
 };
 use crate::admission::ip::{address_wanted, validate_ip};
-use crate::admission::{Change, Snapshot, Verdict};
+use crate::admission::{Operation, Snapshot, Verdict};
 use crate::api::Ip;
 
 fn new(spec: Value) -> Ip {
@@ -16,7 +16,7 @@ fn new(spec: Value) -> Ip {
 }
 
 fn create(spec: Value, snapshot: &Snapshot) -> Verdict {
-    validate_ip(&Change::Create(new(spec)), snapshot)
+    validate_ip(&Operation::Create(new(spec)), snapshot)
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn ipv6_is_refused_with_a_reason() {
 
 fn edit(new: Ip, snapshot: &Snapshot) -> Verdict {
     validate_ip(
-        &Change::Update {
+        &Operation::Update {
             old: held("203.0.113.7"),
             new,
         },
@@ -240,15 +240,15 @@ fn naming_the_present_block_changes_nothing() {
 #[test]
 fn deleting_a_held_ip_names_the_pod() {
     warns(
-        validate_ip(&Change::Delete(held("203.0.113.7")), &office()),
+        validate_ip(&Operation::Delete(held("203.0.113.7")), &office()),
         "is held by pod shop/web: address 203.0.113.7 will be unassigned, and the pod becomes NotReady",
     );
-    accepts_silently(validate_ip(&Change::Delete(partner_a()), &office()));
+    accepts_silently(validate_ip(&Operation::Delete(partner_a()), &office()));
 }
 
 fn edit_while_detaching(new: Ip) -> Verdict {
     let old = detaching("203.0.113.7");
-    validate_ip(&Change::Update { old, new }, &two_blocks())
+    validate_ip(&Operation::Update { old, new }, &two_blocks())
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn an_address_that_is_being_detached_changes_its_block_later() {
 #[test]
 fn a_pod_that_is_gone_is_not_warned_of() {
     accepts_silently(edit_while_detaching(detaching("203.0.113.8")));
-    let gone = validate_ip(&Change::Delete(detaching("203.0.113.7")), &office());
+    let gone = validate_ip(&Operation::Delete(detaching("203.0.113.7")), &office());
     let warnings = accepts(gone).warnings;
     let expected =
         "IP \"partner-a\" stays until its address 203.0.113.7 is detached (see its conditions)";
@@ -274,13 +274,13 @@ fn a_pod_that_is_gone_is_not_warned_of() {
 
 #[test]
 fn the_reservation_is_read_only_for_a_new_address() {
-    assert!(address_wanted(&Change::Create(held("203.0.113.7"))).is_some());
+    assert!(address_wanted(&Operation::Create(held("203.0.113.7"))).is_some());
     assert!(
-        address_wanted(&Change::Update {
+        address_wanted(&Operation::Update {
             old: held("203.0.113.7"),
             new: held("203.0.113.7")
         })
         .is_none()
     );
-    assert!(address_wanted(&Change::Delete(held("203.0.113.7"))).is_none());
+    assert!(address_wanted(&Operation::Delete(held("203.0.113.7"))).is_none());
 }

@@ -4,18 +4,18 @@ use serde_json::{Value, json};
 
 use super::{accepts_silently, block, ip, office, partner_a, read, rejects, snapshot_of, warns};
 use crate::admission::ipblock::validate_ipblock;
-use crate::admission::{Change, Snapshot, Verdict};
+use crate::admission::{Operation, Snapshot, Verdict};
 use crate::api::{Ip, IpBlock};
 
 fn create(block: IpBlock, snapshot: &Snapshot) -> Verdict {
-    validate_ipblock(&Change::Create(block), snapshot)
+    validate_ipblock(&Operation::Create(block), snapshot)
 }
 
 fn edit(change: impl FnOnce(&mut IpBlock), snapshot: &Snapshot) -> Verdict {
     let old = block("office", "203.0.113.0/24");
     let mut new = old.clone();
     change(&mut new);
-    validate_ipblock(&Change::Update { old, new }, snapshot)
+    validate_ipblock(&Operation::Update { old, new }, snapshot)
 }
 
 #[test]
@@ -104,7 +104,10 @@ fn an_edit_of_a_block_keeps_the_addresses_of_its_ips() {
 #[test]
 fn a_block_with_ips_is_not_deleted() {
     let delete = |snapshot: &Snapshot| {
-        validate_ipblock(&Change::Delete(block("office", "203.0.113.0/24")), snapshot)
+        validate_ipblock(
+            &Operation::Delete(block("office", "203.0.113.0/24")),
+            snapshot,
+        )
     };
     rejects(delete(&many()), "partner-4 and 2 more");
     rejects(delete(&office()), "has IPs: partner-a");

@@ -8,7 +8,7 @@ use super::{accepts, accepts_silently, block, held, ip, office, pod, rejects, wa
 use crate::admission::ip::validate_ip;
 use crate::admission::ipblock::validate_ipblock;
 use crate::admission::pod::validate_pod;
-use crate::admission::{Allowed, Change, PluginSettings, Verdict};
+use crate::admission::{Allowed, Operation, PluginSettings, Verdict};
 use crate::api::{Ip, IpBlock};
 
 fn named(names: &[&str]) -> Vec<String> {
@@ -21,20 +21,20 @@ pub fn verdicts<T: Clone>(
     plain: &T,
     change: impl Fn(&mut T),
     later: impl Fn(&mut T),
-    validate: impl Fn(&Change<T>) -> Verdict,
+    validate: impl Fn(&Operation<T>) -> Verdict,
 ) -> (Verdict, Verdict, Verdict) {
     let changed = |object: &T, change: &dyn Fn(&mut T)| {
         let mut object = object.clone();
         change(&mut object);
         object
     };
-    let update = |old: &T, new: &T| Change::Update {
+    let update = |old: &T, new: &T| Operation::Update {
         old: old.clone(),
         new: new.clone(),
     };
     let so = changed(plain, &change);
     let later = changed(&so, &later);
-    let create = validate(&Change::Create(so.clone()));
+    let create = validate(&Operation::Create(so.clone()));
     (
         create,
         validate(&update(plain, &so)),
@@ -46,16 +46,16 @@ fn of_ip(change: impl Fn(&mut Ip)) -> (Verdict, Verdict, Verdict) {
     let spec = json!({"address": "203.0.113.8"});
     let plain = ip("partner-b", "uid-b", spec, Value::Null);
     let later = |ip: &mut Ip| ip.spec.reassign = true;
-    verdicts(&plain, change, later, |change| {
-        validate_ip(change, &office())
+    verdicts(&plain, change, later, |operation| {
+        validate_ip(operation, &office())
     })
 }
 
 pub fn of_block(change: impl Fn(&mut IpBlock)) -> (Verdict, Verdict, Verdict) {
     let plain = block("home", "198.51.100.0/24");
     let later = |block: &mut IpBlock| block.spec.failover_after = "60s".to_owned();
-    verdicts(&plain, change, later, |change| {
-        validate_ipblock(change, &office())
+    verdicts(&plain, change, later, |operation| {
+        validate_ipblock(operation, &office())
     })
 }
 
@@ -130,7 +130,7 @@ fn take_from_names_an_interface() {
     let mut old = held("203.0.113.7");
     let new = old.clone();
     taking("yes")(&mut old);
-    accepts_silently(validate_ip(&Change::Update { old, new }, &office()));
+    accepts_silently(validate_ip(&Operation::Update { old, new }, &office()));
 }
 
 /// The verdicts of both webhooks on a new pod with these annotations.

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{block, partner_a, read, snapshot_of};
 use crate::admission::ip::validate_ip;
 use crate::admission::ipblock::validate_ipblock;
-use crate::admission::{Change, Snapshot};
+use crate::admission::{Operation, Snapshot};
 use crate::api::read as reader;
 use crate::api::{Ip, IpBlock};
 
@@ -94,8 +94,8 @@ fn ip_is_granted(spec: &Value) -> bool {
     };
     let mut old = partner_a();
     old.metadata.clone_from(&new.metadata);
-    let create = validate_ip(&Change::Create(new.clone()), &snapshot()).is_ok();
-    let update = validate_ip(&Change::Update { old, new }, &snapshot()).is_ok();
+    let create = validate_ip(&Operation::Create(new.clone()), &snapshot()).is_ok();
+    let update = validate_ip(&Operation::Update { old, new }, &snapshot()).is_ok();
     create || update
 }
 
@@ -105,8 +105,8 @@ fn block_is_granted(spec: &Value) -> bool {
     };
     let mut old = block("new", "192.0.2.0/24");
     old.spec.subnet_id.clone_from(&new.spec.subnet_id);
-    let create = validate_ipblock(&Change::Create(new.clone()), &snapshot()).is_ok();
-    let update = validate_ipblock(&Change::Update { old, new }, &snapshot()).is_ok();
+    let create = validate_ipblock(&Operation::Create(new.clone()), &snapshot()).is_ok();
+    let update = validate_ipblock(&Operation::Update { old, new }, &snapshot()).is_ok();
     create || update
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::http::{Scripted, post, webhook};
 use super::{asking, office, rejects};
 use crate::admission::review::{answer, read};
-use crate::admission::{Allowed, Change, Verdict};
+use crate::admission::{Allowed, Operation, Verdict};
 
 fn body(request: Value) -> Vec<u8> {
     json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request})
@@ -56,7 +56,7 @@ fn a_request_is_read_with_object_and_old_object() {
         (request.uid.as_str(), request.namespace.as_str()),
         ("one", "shop")
     );
-    let Change::Update { old, new } = request.change else {
+    let Operation::Update { old, new } = request.operation else {
         panic!("{request:?}")
     };
     assert_eq!(
@@ -73,7 +73,7 @@ fn only_the_needed_fields_of_a_pod_are_read() {
             "serviceAccountName": "shop", "tolerations": [{"key": "t"}]},
         "status": {"phase": "Running"}});
     let create = json!({"uid": "one", "operation": "CREATE", "object": pod});
-    let Change::Create(read) = read::<Pod>(&body(create)).unwrap().change else {
+    let Operation::Create(read) = read::<Pod>(&body(create)).unwrap().operation else {
         panic!("it is a creation")
     };
     let seen = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "labels": {"app": "web"}},

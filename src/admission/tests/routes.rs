@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{accepts_silently, block, ip, read, rejects, snapshot_of, warns};
 use crate::admission::ip::validate_ip;
 use crate::admission::ipblock::validate_ipblock;
-use crate::admission::{Change, Verdict};
+use crate::admission::{Operation, Verdict};
 use crate::api::{Ip, IpBlock, Route};
 
 const REFUSED: &str = "the route to 198.51.100.0/24 is within the internal network 198.51.100.0/24, which never sees \
@@ -23,7 +23,7 @@ fn update(old: Ip, new: Ip) -> Verdict {
         block_with("closed", "203.0.113.0/25", &["198.51.100.0/24"]),
         block_with("open", "203.0.113.128/25", &[]),
     ];
-    validate_ip(&Change::Update { old, new }, &snapshot_of([], blocks))
+    validate_ip(&Operation::Update { old, new }, &snapshot_of([], blocks))
 }
 
 fn partner_route() -> Vec<Route> {
@@ -115,7 +115,7 @@ fn a_change_of_a_block_that_takes_the_effect_from_routes_of_ips_names_these_ips(
             block
         };
         let (old, new) = (with(old), with(new));
-        validate_ipblock(&Change::Update { old, new }, &snapshot)
+        validate_ipblock(&Operation::Update { old, new }, &snapshot)
     };
     let lost = "spec.routes of these IPs have no effect any more with this spec.node of IPBlock \"office\": ";
     let all = json!({"internal": []});
