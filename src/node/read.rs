@@ -9,9 +9,9 @@ use crate::api::{self, IpBlock, names};
 
 /// Selects the fields of a pod that are read.
 #[derive(Clone, Copy, Debug)]
-pub enum PodFields {}
+pub enum PodAddressFields {}
 
-impl Fields for PodFields {
+impl Fields for PodAddressFields {
     const MASK: &'static [(&'static str, FieldMask)] = &[
         (
             "spec",

@@ -88,7 +88,7 @@ pub async fn run(
         Arc::clone(&known),
         ips,
     ));
-    tasks.spawn(follow::<read::PodFields>(
+    tasks.spawn(follow::<read::PodAddressFields>(
         Api::all_with(client.clone(), &ApiResource::erase::<KubePod>(&())),
         its_pods,
         restorations.clone(),

@@ -20,7 +20,7 @@ use super::pair::{certificates, common_names};
 
 /// Verifies client certificates with the CA in a file. The file may change at any time.
 #[derive(Debug)]
-pub(super) struct Clients {
+pub(super) struct ClientVerifier {
     file: PathBuf,
     /// Common names of the clients that are accepted. Empty: all names.
     names: BTreeSet<String>,
@@ -28,7 +28,7 @@ pub(super) struct Clients {
     verifier: RwLock<Arc<dyn ClientCertVerifier>>,
 }
 
-impl Clients {
+impl ClientVerifier {
     /// Reads the file. Returns the verifier and the content of the file.
     pub fn of(
         file: PathBuf,
@@ -104,7 +104,7 @@ fn verifier(
     Ok(WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build()?)
 }
 
-impl ClientCertVerifier for Clients {
+impl ClientCertVerifier for ClientVerifier {
     /// Empty: the client has only one certificate, so it needs no hint for a choice.
     fn root_hint_subjects(&self) -> &[DistinguishedName] {
         &[]

@@ -103,7 +103,7 @@ pub enum SelfManagedError {
         secret: String,
         /// Why the contents cannot be used.
         #[source]
-        source: Unusable,
+        source: UnusableSecret,
     },
     /// A certificate cannot be made.
     #[error("making the webhook's certificate")]
@@ -129,7 +129,7 @@ impl SelfManagedError {
 
 /// Why the contents of the Secret cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum Unusable {
+pub enum UnusableSecret {
     /// An entry with this name is missing.
     #[error("it has no {0}")]
     Missing(&'static str),

@@ -23,11 +23,11 @@ use rustls::server::NoServerSessionStorage;
 use rustls::version::TLS13;
 
 use cert_resolver::CertResolver;
-use clients::Clients;
+use clients::ClientVerifier;
 use self_managed::Renewer;
 
 pub use ca_bundle::Trust;
-pub use error::{Error, NotPem, SelfManagedError, Unusable};
+pub use error::{Error, NotPem, SelfManagedError, UnusableSecret};
 pub use names::{CERTIFICATE, KEY};
 pub use notice::CertificateNotice;
 pub use self_managed::{Lifetimes, Options as SelfManaged};
@@ -39,7 +39,7 @@ pub struct Serving {
     pub config: Arc<ServerConfig>,
     resolver: Arc<CertResolver>,
     /// The verifier of client certificates, with the content of its file. None: all clients are accepted.
-    clients: Option<(Arc<Clients>, Vec<u8>)>,
+    clients: Option<(Arc<ClientVerifier>, Vec<u8>)>,
     provider: Arc<CryptoProvider>,
 }
 
@@ -59,12 +59,12 @@ impl Serving {
     /// The file cannot be used, or TLS 1.3 is not available.
     pub fn to_clients_of(file: PathBuf, names: BTreeSet<String>) -> Result<Self, Error> {
         let provider = Arc::new(aws_lc_rs::default_provider());
-        let clients = Clients::of(file, names, Arc::clone(&provider))?;
+        let clients = ClientVerifier::of(file, names, Arc::clone(&provider))?;
         Self::to(Some(clients), provider)
     }
 
     fn to(
-        clients: Option<(Arc<Clients>, Vec<u8>)>,
+        clients: Option<(Arc<ClientVerifier>, Vec<u8>)>,
         provider: Arc<CryptoProvider>,
     ) -> Result<Self, Error> {
         let resolver = Arc::new(CertResolver::default());

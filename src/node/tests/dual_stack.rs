@@ -7,7 +7,7 @@ use super::scenes::{kernel, objects, with};
 use crate::api::read::Reduced;
 use crate::node::desired::{Desired, Endpoint, State, desired};
 use crate::node::objects::Pod;
-use crate::node::read::{self, PodFields};
+use crate::node::read::{self, PodAddressFields};
 use crate::node::settings::NodeSettings;
 
 /// A pod with these addresses in its status, as the node part reads it.
@@ -18,7 +18,7 @@ fn pod(addresses: &[&str]) -> Pod {
         "metadata": {"name": "pod-1", "namespace": "default", "uid": "uid-1", "labels": {"ip.wgtwo.com/ip": "ip-1"}},
         "status": {"phase": "Running", "podIP": addresses.first(), "podIPs": listed},
     });
-    let reduced: Reduced<PodFields> = serde_json::from_value(object).unwrap();
+    let reduced: Reduced<PodAddressFields> = serde_json::from_value(object).unwrap();
     let (_, pod) = read::pod(&DynamicObject::from(reduced)).unwrap();
     pod
 }

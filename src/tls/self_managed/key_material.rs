@@ -12,7 +12,7 @@ use rcgen::{
 use rustls::pki_types::ServerName;
 use time::OffsetDateTime;
 
-use crate::tls::error::Unusable;
+use crate::tls::error::UnusableSecret;
 use crate::tls::names::{CERTIFICATE, KEY, NEXT_CERTIFICATE, NEXT_KEY};
 use crate::tls::pair::Pair;
 
@@ -30,12 +30,12 @@ pub(super) struct KeyMaterial {
 
 impl KeyMaterial {
     /// Reads the data of the Secret.
-    pub fn read(data: &BTreeMap<String, ByteString>) -> Result<Self, Unusable> {
+    pub fn read(data: &BTreeMap<String, ByteString>) -> Result<Self, UnusableSecret> {
         let entry = |name| data.get(name).map(|it| it.0.clone()).unwrap_or_default();
         let pair = |certificate, key| Pair::new(entry(certificate), entry(key));
         for name in [CERTIFICATE, KEY] {
             if entry(name).is_empty() {
-                return Err(Unusable::Missing(name));
+                return Err(UnusableSecret::Missing(name));
             }
         }
         Ok(Self {
@@ -107,7 +107,7 @@ mod tests {
     use rustls::pki_types::ServerName;
 
     use super::{KeyMaterial, make};
-    use crate::tls::error::Unusable;
+    use crate::tls::error::UnusableSecret;
     use crate::tls::pair::Pair;
 
     const NOW: i64 = 1_700_000_000_000;
@@ -134,7 +134,10 @@ mod tests {
             let mut data = kept.data();
             data.remove("tls.key");
             let error = KeyMaterial::read(&data).err().unwrap();
-            assert!(matches!(error, Unusable::Missing("tls.key")), "{error}");
+            assert!(
+                matches!(error, UnusableSecret::Missing("tls.key")),
+                "{error}"
+            );
         }
     }
 

@@ -15,7 +15,7 @@ use rustls::sign::CertifiedKey;
 use super::key_material::KeyMaterial;
 use super::options::Options;
 use crate::api::request::in_time;
-use crate::tls::error::{Error, SelfManagedError, Unusable};
+use crate::tls::error::{Error, SelfManagedError, UnusableSecret};
 use crate::tls::pair::Usable;
 
 /// The type of a Secret that Mooring creates.
@@ -54,7 +54,7 @@ pub(super) async fn read(
     client: &Client,
     options: &Options,
     provider: &CryptoProvider,
-) -> Result<Option<(Version, Result<SecretContents, Unusable>)>, Error> {
+) -> Result<Option<(Version, Result<SecretContents, UnusableSecret>)>, Error> {
     let name = &options.secret;
     let read = in_time(api(client, options).get_opt(name)).await;
     let read = read
@@ -74,10 +74,10 @@ fn usable(
     name: &str,
     data: &BTreeMap<String, ByteString>,
     provider: &CryptoProvider,
-) -> Result<SecretContents, Unusable> {
+) -> Result<SecretContents, UnusableSecret> {
     let kept = KeyMaterial::read(data)?;
     let usable = kept.pair.check(Path::new(name), provider);
-    let usable = usable.map_err(|error| Unusable::Pair(Box::new(error)))?;
+    let usable = usable.map_err(|error| UnusableSecret::Pair(Box::new(error)))?;
     let next = kept.next.as_ref();
     let next = next.and_then(|next| next.check(Path::new(name), provider).ok());
     let next = next.map(|usable| usable.key);
