@@ -17,7 +17,7 @@ const WORLDS: usize = 7;
 /// there are many.
 const ROUNDS: usize = 40;
 const LENGTH: Duration = Duration::from_millis(40);
-/// The lowest accepted rate of connections with the path, as a share of that without it. The share was 0.936 to 0.964
+/// The lowest accepted rate of connections with the path, as a share of that without it. The share was 0.936 to 0.972
 /// where a connection between two namespaces takes 110 to 260 µs. A limit in time would depend on the machine: the same
 /// rules added 5 µs to a connection on a fast one, and 14 µs on a slow one. Connections over a network were not
 /// measured.
