@@ -42,8 +42,9 @@ pub fn validate_ipblock(operation: &Operation<IpBlock>, snapshot: &Snapshot) -> 
     }
 }
 
-/// Whether the operation can remove addresses from a block, or create one that overlaps another. Such an operation cannot
-/// be undone: another block may contain the addresses before it is reverted, and IPs may be in a block that overlaps.
+/// Whether the operation can remove addresses from a block, or create one that overlaps another. Such an operation
+/// cannot be undone: another block may contain the addresses before it is reverted, and IPs may be in a block that
+/// overlaps.
 pub(super) fn is_irrevocable(operation: &Operation<IpBlock>) -> bool {
     match operation {
         Operation::Create(_) | Operation::Delete(_) => true,

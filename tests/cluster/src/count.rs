@@ -1,6 +1,6 @@
 //! Counts that an environment variable can set.
 
-/// How often a test does something: `default`, unless `variable` is set (`make verify` repeats more often).
+/// The number in the environment variable, or `default` if it is not set. `make verify` sets some, to repeat more.
 ///
 /// # Panics
 /// If the value of the variable is not a number: the test would do less than was asked for.
