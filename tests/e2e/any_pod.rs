@@ -225,22 +225,19 @@ fn with_additions(mut pod: Value, asked: &Value, ip: &str, uid: &str, block: &st
     pod
 }
 
-fn count_of_pods() -> usize {
-    mooring_cluster::count("MOORING_PODS", PODS)
-}
-
 async fn a_pod_of_any_kind_is_accepted_and_keeps_its_fields(scene: &Scene) {
     let block = scene.block_with(&json!({"failoverAfter": "45s"})).await;
     let ip = scene.ip("web", 10).await;
     let object = scene.get("IP", &ip.name).await.expect("the IP is there");
     let uid = object["metadata"]["uid"].as_str().unwrap();
+    let pods = mooring_cluster::count("MOORING_PODS", PODS);
     // With the default number the pods are the same in each run. Another number uses a random seed.
-    let mut runner = if count_of_pods() == PODS {
+    let mut runner = if pods == PODS {
         TestRunner::deterministic()
     } else {
         TestRunner::default()
     };
-    for _ in 0..count_of_pods() {
+    for _ in 0..pods {
         let fields = random_fields().new_tree(&mut runner).unwrap().current();
         let asking = scene.pod_asking("web", &ip.name, &fields);
         let unannotated = merged(
@@ -253,7 +250,6 @@ async fn a_pod_of_any_kind_is_accepted_and_keeps_its_fields(scene: &Scene) {
         assert_eq!(with, expected, "of {asking:#}");
     }
     println!(
-        "verified: {} pods of any kind are accepted with what they were given, and nothing else in them differs",
-        count_of_pods()
+        "verified: {pods} pods of any kind are accepted with what they were given, and nothing else in them differs"
     );
 }

@@ -108,10 +108,6 @@ pub fn rate(count: usize, begin: Instant) -> String {
     format!("{} a second,", count / seconds.max(1))
 }
 
-fn restarts() -> usize {
-    mooring_cluster::count("MOORING_RESTARTS", RESTARTS)
-}
-
 async fn no_admission_fails_while_the_replicas_are_restarted_in_turn(scene: &Scene) {
     let mut replicas = [replica(scene, 1).await, replica(scene, 2).await];
     publish(scene, &[1, 2]).await;
@@ -120,9 +116,10 @@ async fn no_admission_fails_while_the_replicas_are_restarted_in_turn(scene: &Sce
     scene.block().await;
     let ip = scene.ip("web", 10).await;
     let (stop, created) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let restarts = mooring_cluster::count("MOORING_RESTARTS", RESTARTS);
     let begin = Instant::now();
     let restart = async {
-        for count in 0..restarts() {
+        for count in 0..restarts {
             let number: u8 = if count % 2 == 0 { 1 } else { 2 };
             let old = &mut replicas[usize::from(number - 1)];
             let other = [3 - number];
@@ -142,10 +139,10 @@ async fn no_admission_fails_while_the_replicas_are_restarted_in_turn(scene: &Sce
     };
     tokio::join!(restart, create_on(scene, &ip.name, &stop, &created));
     let created = created.load(Ordering::Relaxed);
-    assert!(created > 10 * restarts(), "{created} pods only");
+    assert!(created > 10 * restarts, "{created} pods only");
     println!(
         "verified: {created} admissions, {} over {} restarts of two replicas in turn, none failed",
         rate(created, begin),
-        restarts()
+        restarts
     );
 }

@@ -172,11 +172,6 @@ pub async fn ask_on(scene: &Scene, ip: &str, stop: &AtomicBool, asked: &AtomicUs
     }
 }
 
-/// The number of renewals to wait for.
-fn renewals() -> usize {
-    mooring_cluster::count("MOORING_RENEWALS", RENEWALS)
-}
-
 /// Two replicas behind their Service: one renews the certificate, and the other reads it at its next check.
 async fn no_admission_fails_while_the_certificate_is_renewed(scene: &Scene) {
     allow(scene).await;
@@ -199,7 +194,8 @@ async fn no_admission_fails_while_the_certificate_is_renewed(scene: &Scene) {
     let (stop, created) = (AtomicBool::new(false), AtomicUsize::new(0));
     let begin = Instant::now();
     let watch = async {
-        let (mut certificates, wanted) = (BTreeSet::new(), renewals() + 1);
+        let renewals = mooring_cluster::count("MOORING_RENEWALS", RENEWALS);
+        let (mut certificates, wanted) = (BTreeSet::new(), renewals + 1);
         let limit = A_WHILE * u32::try_from(wanted).expect("a small number");
         scene
             .eventually("the certificate is renewed", limit, async || {
